@@ -1,0 +1,39 @@
+"""Settled cases held against what the whole panel decided: the raw matter of every figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quorate.core.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One settled case beside the target of all its recorded votes."""
+
+    key: str
+    asked: tuple[str, ...]  # experts in the order they were asked
+    votes: tuple[str, ...]  # what they voted, in that order
+    outcome: str  # what the case was settled as
+    probability: float  # the forecast's probability of that outcome when it settled
+    stated_error: float
+    reason: str  # why asking stopped
+    truth: tuple[str, ...]  # outcome of all recorded votes; several where they tie
+    error: float  # 0 right, 1 wrong, a share where the truth is a tie
+    panel: int  # experts who belonged to the case
+    forced_asks: int = 0  # queries made only because a forecast was not healthy
+
+    @property
+    def human_votes(self) -> int:
+        """How many people were asked; 0 where no expert saw the case."""
+        return len(self.asked)
+
+    @property
+    def tied(self) -> bool:
+        """The panel itself is undecided: no outcome is fully right."""
+        return len(self.truth) > 1
+
+
+def truth_of(outcomes: tuple[str, ...], shares: Floats) -> tuple[str, ...]:
+    """The outcomes that the shares of a target name."""
+    return tuple(name for name, share in zip(outcomes, shares.tolist(), strict=True) if share > 0)

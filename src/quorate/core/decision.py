@@ -1,0 +1,76 @@
+"""The one step every method shares: ask one more expert, or settle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from quorate.core.case import Case
+from quorate.core.forecast import Forecast
+from quorate.core.panel import Panel
+from quorate.core.protocols import Chooser, Stopper
+
+
+@dataclass(frozen=True)
+class Query:
+    """Ask this expert next; `gains` holds what every candidate's vote is worth, `reason` why one is asked."""
+
+    case: str
+    expert: str
+    gains: Mapping[str, float]
+    forecast: Forecast = field(repr=False)
+    reason: Literal["unsure", "unhealthy"]
+
+
+@dataclass(frozen=True)
+class Settle:
+    """Stop asking; `human_votes` is 0 where no person saw the case."""
+
+    case: str
+    outcome: str
+    forecast: Forecast = field(repr=False)
+    human_votes: int
+    reason: Literal["certain", "sure", "tie", "nobody left"]
+    tied: tuple[str, ...] = ()
+
+
+Decision = Query | Settle
+
+
+def decide(
+    rng: np.random.Generator,
+    case: Case,
+    *,
+    panel: Panel,
+    forecast: Forecast,
+    candidates: tuple[int, ...],
+    chooser: Chooser,
+    stopper: Stopper,
+) -> Decision:
+    """Settle, or name the candidate with the largest gain; the first in panel order wins a draw.
+
+    A forecast that is not healthy never settles a case: one more expert is asked instead.
+    """
+
+    def settle(reason: Literal["certain", "sure", "tie", "nobody left"]) -> Settle:
+        return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, forecast.tied)
+
+    if forecast.certain:
+        return settle("tie" if forecast.tied else "certain")
+    sure = stopper.settled(case, forecast)
+    if sure and forecast.health.healthy:
+        return settle("sure")
+    if not candidates:
+        return settle("nobody left")
+    gains = chooser.score(rng, case, forecast, candidates)
+    best = max(candidates, key=lambda expert: (gains[expert], -expert))
+    return Query(
+        case=case.key,
+        expert=panel.experts[best],
+        gains={panel.experts[expert]: gains[expert] for expert in candidates},
+        forecast=forecast,
+        reason="unhealthy" if sure else "unsure",
+    )

@@ -1,0 +1,69 @@
+"""The seams between the layers: what a model, a chooser, a stopper and a target must offer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from quorate.core.arrays import Floats, Ints
+from quorate.core.case import Case
+from quorate.core.forecast import Forecast
+from quorate.core.health import Health
+from quorate.core.history import History
+
+
+class Target(Protocol):
+    """A function of the panel's votes (the paper's f), with what quorate must know about it."""
+
+    @property
+    def name(self) -> str:
+        """The text that `parse_target` reads back."""
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The values the function can take."""
+
+    def weights(self, votes: Ints) -> Floats:
+        """Share of each outcome for whole rows of votes, -1 = not on the panel: (P, H) to (P, J)."""
+
+    def forced(self, row: Ints, unasked: tuple[int, ...]) -> Floats | None:
+        """Shares (J,) if the votes seen already decide them, else None."""
+
+    def relevant(self, row: Ints, unasked: tuple[int, ...]) -> tuple[int, ...]:
+        """The unasked experts whose vote can still change the outcome."""
+
+
+class Predictor(Protocol):
+    """What was learned, ready to forecast; a frozen value."""
+
+    @property
+    def health(self) -> Health:
+        """Whether the fit behind it may be trusted."""
+
+    def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:
+        """Forecast of the target given the votes seen; the same generator and case give the same answer."""
+
+
+class Learner(Protocol):
+    """Turns settled cases into a predictor."""
+
+    def update(self, rng: np.random.Generator, history: History, previous: Predictor | None) -> Predictor:
+        """A value of (rng, history, previous); may start warm from `previous`."""
+
+
+class Chooser(Protocol):
+    """Scores the candidates for the next query: the largest is asked."""
+
+    def score(
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
+    ) -> Mapping[int, float]:
+        """What each candidate's vote is worth, by expert index."""
+
+
+class Stopper(Protocol):
+    """Says when a forecast is sure enough."""
+
+    def settled(self, case: Case, forecast: Forecast) -> bool:
+        """Whether to stop asking about this case."""

@@ -1,0 +1,75 @@
+"""Every error quorate raises on purpose, as one tree.
+
+QuorateError
+├── InputError           what was given cannot be used (also a ValueError)
+│   ├── PanelError       classes, experts or classifiers
+│   ├── TargetError      the function of the votes that is wanted
+│   ├── SettingsError    a setting, hyper-parameter, preset, method or option
+│   └── TableError       recorded votes; carries every problem by its row
+├── StudyError           an operation that does not fit the study's state
+├── HealthError          a sampler gave nothing that may be used
+└── MissingExtraError    an optional dependency is not installed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class QuorateError(Exception):
+    """Root of the tree: catch it to catch everything quorate raises on purpose."""
+
+
+class InputError(QuorateError, ValueError):
+    """What was given cannot be used; the message says what was expected."""
+
+
+class PanelError(InputError):
+    """Classes, experts or classifiers that do not make a panel, or a name the panel lacks."""
+
+
+class TargetError(InputError):
+    """A target that cannot be read, or a value of it that was not declared."""
+
+
+class SettingsError(InputError):
+    """A setting, hyper-parameter, preset, method or option that is unknown or out of range."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a table: the row (1 = first row of data, None = the whole table) and why."""
+
+    row: int | None
+    message: str
+
+    def __str__(self) -> str:
+        return self.message if self.row is None else f"row {self.row}: {self.message}"
+
+
+class TableError(InputError):
+    """Recorded votes that cannot be read; `problems` holds every one of them."""
+
+    def __init__(self, source: str, problems: Sequence[Problem]) -> None:
+        self.source = source
+        self.problems = tuple(problems)
+        shown = "; ".join(str(problem) for problem in self.problems[:3])
+        rest = len(self.problems) - 3
+        more = f"; and {rest} more (`quorate check {source}` lists them all)" if rest > 0 else ""
+        super().__init__(f"{source}: {shown}{more}")
+
+
+class StudyError(QuorateError):
+    """An operation that does not fit the study's state, such as a vote on a case never opened."""
+
+
+class HealthError(QuorateError):
+    """A sampler gave nothing that may be used."""
+
+
+class MissingExtraError(QuorateError, ImportError):
+    """An optional dependency is not installed; the message names the extra."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the extra '{extra}': pip install 'quorate[{extra}]'")
