@@ -34,7 +34,11 @@ class Settle:
     forecast: Forecast = field(repr=False)
     human_votes: int
     reason: Literal["certain", "sure", "tie", "nobody left"]
-    tied: tuple[str, ...] = ()
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The outcomes that share the lead, where more than one does."""
+        return self.forecast.leaders if len(self.forecast.leaders) > 1 else ()
 
 
 Decision = Query | Settle
@@ -46,7 +50,6 @@ def decide(
     *,
     panel: Panel,
     forecast: Forecast,
-    candidates: tuple[int, ...],
     chooser: Chooser,
     stopper: Stopper,
 ) -> Decision:
@@ -56,13 +59,14 @@ def decide(
     """
 
     def settle(reason: Literal["certain", "sure", "tie", "nobody left"]) -> Settle:
-        return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, forecast.tied)
+        return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason)
 
     if forecast.certain:
-        return settle("tie" if forecast.tied else "certain")
+        return settle("tie" if len(forecast.leaders) > 1 else "certain")
     sure = stopper.settled(case, forecast)
     if sure and forecast.health.healthy:
         return settle("sure")
+    candidates = tuple(panel.expert(name) for name in forecast.candidates)
     if not candidates:
         return settle("nobody left")
     gains = chooser.score(rng, case, forecast, candidates)

@@ -22,7 +22,8 @@ class Forecast:
     outcomes: tuple[str, ...]
     classes: tuple[str, ...]
     values: tuple[float, ...]  # (J,) probability of each outcome
-    joint: Mapping[str, Floats] = field(repr=False)
+    joint: Mapping[str, Floats] = field(repr=False, compare=False)  # arrays have no single equality
+    candidates: tuple[str, ...]  # unasked experts worth asking: their vote can still change the outcome
     certain: bool = False  # the votes seen force the outcome, or every vote is in
     interval: tuple[float, float] | None = None  # 95 % of the leading outcome's probability over the draws
     health: Health = field(default_factory=Health)
@@ -38,11 +39,10 @@ class Forecast:
         return self.outcomes[self.leader]
 
     @property
-    def tied(self) -> tuple[str, ...]:
-        """The outcomes that share the lead once every vote is in, or nothing."""
+    def leaders(self) -> tuple[str, ...]:
+        """Every outcome that shares the largest probability: more than one is a tie."""
         best = self.values[self.leader]
-        names = tuple(name for name, p in zip(self.outcomes, self.values, strict=True) if p == best)
-        return names if self.certain and len(names) > 1 else ()
+        return tuple(name for name, p in zip(self.outcomes, self.values, strict=True) if p == best)
 
     @property
     def error(self) -> float:

@@ -22,7 +22,7 @@ def patterns(row: Ints, unasked: tuple[int, ...], classes: int) -> Ints:
     >>> patterns(np.array([1, -1]), (1,), 2).tolist()
     [[1, 0], [1, 1]]
     """
-    grid = np.indices((classes,) * len(unasked)).reshape(len(unasked), -1)
+    grid = np.indices((classes,) * len(unasked)).reshape(len(unasked), classes ** len(unasked))
     rows = np.repeat(row[None, :], grid.shape[1], axis=0)
     rows[:, list(unasked)] = grid.T
     return rows
@@ -188,7 +188,8 @@ class FunctionTarget:
         """Share of each outcome: one of them is 1."""
         flat = votes.reshape(-1, votes.shape[-1])
         chosen = np.array([self._outcome(tuple(row)) for row in flat.tolist()])
-        return np.eye(len(self.outcomes))[chosen].reshape(*votes.shape[:-1], len(self.outcomes))
+        shares: Floats = np.eye(len(self.outcomes))[chosen].reshape(*votes.shape[:-1], len(self.outcomes))
+        return shares
 
     def forced(self, row: Ints, unasked: tuple[int, ...]) -> Floats | None:
         """Decided when every completion of the votes gives one outcome; never guessed where they are too many."""

@@ -1,0 +1,1 @@
+"""Numbers into tables, plots and self-contained pages."""

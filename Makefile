@@ -1,0 +1,41 @@
+.DEFAULT_GOAL := help
+.PHONY: help run test check bench sbc clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+OUT ?= out
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z]*\):.*##/\1 -/p' Makefile
+
+.venv/.user: pyproject.toml tools/venv.sh
+	@PYTHON="$(PYTHON)" sh tools/venv.sh plots
+	@touch $@
+
+.venv/.dev: pyproject.toml tools/venv.sh
+	@PYTHON="$(PYTHON)" sh tools/venv.sh dev
+	@touch $@ .venv/.user
+
+run: .venv/.user  ## replay a synthetic panel and write its report
+	@mkdir -p $(OUT)
+	$(BIN)/quorate simulate --experts 5 --classes 2 --cases 250 --seed 1 -o $(OUT)/panel.csv
+	$(BIN)/quorate replay $(OUT)/panel.csv --limit 120 --max-error 0.02 --out $(OUT)/replay
+
+test: .venv/.dev  ## the whole test suite
+	$(BIN)/python -m pytest -n 2
+
+check: .venv/.dev  ## format, lint, types, layers and the test suite
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory test
+
+bench: .venv/.dev  ## the benchmark table; QUORATE_DATA adds the shared panels
+	$(BIN)/python benchmarks/bench.py
+
+sbc: .venv/.dev  ## the long simulation-based calibration of the sampler; goes on where it stopped
+	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl
+
+clean:  ## remove what was built
+	rm -rf .venv build dist $(OUT) .mypy_cache .ruff_cache .pytest_cache .hypothesis

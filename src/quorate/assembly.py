@@ -1,0 +1,202 @@
+"""The one place where names become parts: methods, presets, choosers, schedules, engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+from quorate.baselines.simple import ClassifierAlone, GuidedLearner, Unlearning, VotesSoFar
+from quorate.core.panel import Panel
+from quorate.core.protocols import Chooser, Learner, Stopper, Target
+from quorate.core.settings import Settings
+from quorate.core.target import FunctionTarget, Votes, parse_target
+from quorate.errors import SettingsError
+from quorate.policy.information import InformationGain, PanelOrder, RandomOrder
+from quorate.policy.schedule import SCHEDULES, never_schedule
+from quorate.policy.stopping import ErrorBelow, VotesSeen
+from quorate.study.journal import Journal
+from quorate.study.method import Method
+from quorate.study.study import Study
+
+ENGINES: dict[str, Literal["gibbs", "nuts"]] = {"gibbs": "gibbs", "nuts": "nuts"}
+Part = TypeVar("Part")
+
+ABLATIONS = ("temperature", "correlations")
+METHODS = "bayes, bayes:paper, majority:N, until-determined, all or classifier"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A model, a chooser and a schedule under one name; single options override it."""
+
+    model: str
+    chooser: str
+    schedule: str
+    settings: Settings = field(default_factory=Settings)
+
+
+PRESETS = {"paper": Preset(model="full", chooser="entropy", schedule="paper")}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user may say about a method; None leaves it to the preset or to the method itself."""
+
+    method: str = "bayes"
+    max_error: float = 0.01
+    preset: str | None = None
+    chooser: str | None = None
+    schedule: str | None = None
+    window: int | None = None
+    engine: str | None = None
+    ablate: tuple[str, ...] = ()
+    settings: Settings | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The names in force and the method they stand for."""
+
+    method: Method
+    name: str
+    max_error: float | None
+    preset: str | None
+    model: str | None
+    chooser: str
+    schedule: str | None
+    engine: str | None
+    settings: Settings | None
+
+
+def plan(panel: Panel, options: Options) -> Plan:
+    """The method that options name, for a panel.
+
+    >>> plan(Panel(["no", "yes"], ["ann", "ben"]), Options("majority:1")).chooser
+    'panel'
+    """
+    kind, _, rest = options.method.partition(":")
+    if kind == "bayes":
+        return _bayes(panel, options, rest)
+    if kind == "majority" and rest:
+        if not rest.isdigit() or int(rest) > len(panel.experts):
+            raise SettingsError(
+                f"method {options.method!r}: expected a whole number from 0 to {len(panel.experts)}, got {rest!r}"
+            )
+        return _counting(panel, options, VotesSoFar(panel, on=True), VotesSeen(int(rest)), "panel")
+    if options.method == "until-determined":
+        return _counting(panel, options, VotesSoFar(panel), VotesSeen(None), "random")
+    if options.method == "all":
+        return _counting(panel, options, VotesSoFar(panel, on=True), VotesSeen(None), "panel")
+    if options.method == "classifier":
+        return _counting(panel, options, ClassifierAlone(panel), VotesSeen(0), "panel")
+    raise SettingsError(f"unknown method {options.method!r}; expected {METHODS}")
+
+
+def _bayes(panel: Panel, options: Options, named: str) -> Plan:
+    if named and options.preset and named != options.preset:
+        raise SettingsError(f"method 'bayes:{named}' and preset {options.preset!r} name two presets; give one")
+    name = named or options.preset or "paper"
+    preset = _one_of("preset", name, PRESETS)
+    chooser, schedule = options.chooser or preset.chooser, options.schedule or preset.schedule
+    engine = options.engine or "gibbs"
+    settings = _settings(options.settings or preset.settings, options.ablate)
+    method = Method(
+        learner=_full_learner(settings, engine),
+        chooser=_one_of("chooser", chooser, _choosers(panel)),
+        stopper=ErrorBelow(options.max_error),
+        schedule=_one_of("schedule", schedule, SCHEDULES),
+        window=_window(options.window),
+    )
+    return Plan(method, options.method, options.max_error, name, preset.model, chooser, schedule, engine, settings)
+
+
+def _counting(
+    panel: Panel, options: Options, predictor: VotesSoFar | ClassifierAlone, stopper: Stopper, order: str
+) -> Plan:
+    """A method that counts votes; only where a model chooses the expert do the model's options apply."""
+    ErrorBelow(options.max_error)  # checked although it is not used, so that a wrong value is never passed over
+    chooser = options.chooser or order
+    if chooser == "entropy" and isinstance(predictor, VotesSoFar):
+        guide = _bayes(panel, replace(options, method="bayes"), "")
+        learner = GuidedLearner(predictor, guide.method.learner)
+        method = replace(guide.method, learner=learner, stopper=stopper)
+        return replace(guide, method=method, name=options.method, max_error=None)
+    allowed = {name: part for name, part in _choosers(panel).items() if name != "entropy"}
+    part = _one_of(f"chooser for method {options.method!r}", chooser, allowed)
+    given = {
+        "preset": options.preset,
+        "schedule": options.schedule,
+        "window": options.window,
+        "engine": options.engine,
+        "ablate": options.ablate or None,
+        "set": options.settings,
+    }
+    for option, value in given.items():
+        if value is not None:
+            raise SettingsError(f"option {option} does not apply to method {options.method!r}, which has no model")
+    method = Method(Unlearning(predictor), part, stopper, never_schedule)
+    return Plan(method, options.method, None, None, None, chooser, None, None, None)
+
+
+def _choosers(panel: Panel) -> dict[str, Chooser]:
+    return {"entropy": InformationGain(panel), "random": RandomOrder(), "panel": PanelOrder()}
+
+
+def _full_learner(settings: Settings, engine: str) -> Learner:
+    from quorate.models.full.learner import FullLearner  # loads the compiler, which other methods do without
+
+    return FullLearner(settings, _one_of("engine", engine, ENGINES))
+
+
+def _settings(settings: Settings, ablate: tuple[str, ...]) -> Settings:
+    for part in ablate:
+        if part not in ABLATIONS:
+            raise SettingsError(f"cannot ablate {part!r}; expected {' or '.join(ABLATIONS)}")
+    without = dict.fromkeys(ablate, False)
+    return replace(
+        settings,
+        temperature=without.get("temperature", settings.temperature),
+        correlations=without.get("correlations", settings.correlations),
+    )
+
+
+def _window(size: int | None) -> int | None:
+    if size is not None and size < 1:
+        raise SettingsError(f"window {size} is too small; expected a whole number of at least 1")
+    return size
+
+
+def _one_of(kind: str, name: str, known: Mapping[str, Part]) -> Part:
+    if name not in known:
+        raise SettingsError(f"unknown {kind} {name!r}; expected {' or '.join(known)}")
+    return known[name]
+
+
+def read_target(target: str | Target | Callable[[Votes], Hashable], panel: Panel) -> Target:
+    """A target from its name, from a function of the votes, or as it is."""
+    if isinstance(target, str):
+        return parse_target(target, panel)
+    return FunctionTarget(target, panel) if callable(target) else target
+
+
+def create_study(
+    panel: Panel,
+    *,
+    name: str = "study",
+    max_error: float = 0.01,
+    target: str | Target | Callable[[Votes], Hashable] = "consensus",
+    seed: int = 0,
+    options: Options | None = None,
+    journal: Journal | None = None,
+) -> Study:
+    """A new study, or one rebuilt from its journal: the same questions come out.
+
+    >>> panel = Panel(["normal", "abnormal"], ["ann", "ben", "cho"], ["densenet"])
+    >>> study = create_study(panel, options=Options(method="until-determined"))
+    >>> study.open("case-1", {"densenet": [0.2, 0.8]})
+    >>> study.ask("case-1").reason
+    'unsure'
+    """
+    chosen = plan(panel, replace(options or Options(), max_error=max_error))
+    return Study(panel, target=read_target(target, panel), method=chosen.method, seed=seed, name=name, journal=journal)

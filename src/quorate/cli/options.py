@@ -1,0 +1,113 @@
+"""Values of options that hold more than one thing: lists and name=value pairs."""
+
+from __future__ import annotations
+
+import csv
+import math
+from typing import overload
+
+import typer
+
+from quorate.errors import SettingsError
+
+
+def names(text: str | None, option: str) -> list[str] | None:
+    """A list of names such as `a,b,c`, or None where the option was not given; quotes keep a comma in a name.
+
+    >>> names('normal,"abnormal, urgent"', "--classes")
+    ['normal', 'abnormal, urgent']
+    """
+    if text is None:
+        return None
+    found = _split(text)
+    if not all(found):
+        raise typer.BadParameter(f"{text!r} holds an empty name; expected names such as a,b,c", param_hint=option)
+    return found
+
+
+def numbers(text: str | None, option: str) -> list[float] | None:
+    """A list of numbers such as `.9,.8`, or None where the option was not given.
+
+    >>> numbers(".9, .8", "--skill")
+    [0.9, 0.8]
+    """
+    if text is None:
+        return None
+    found = []
+    for part in _split(text):
+        try:
+            found.append(float(part))
+        except ValueError:
+            found.append(math.nan)
+        if not math.isfinite(found[-1]):
+            message = f"{part!r} is not a number; expected numbers such as .9 or .9,.8,.7"
+            raise typer.BadParameter(message, param_hint=option)
+    return found
+
+
+@overload
+def one_or_each(text: str, option: str) -> float | list[float]: ...
+@overload
+def one_or_each(text: None, option: str) -> None: ...
+@overload
+def one_or_each(text: str | None, option: str) -> float | list[float] | None: ...
+def one_or_each(text: str | None, option: str) -> float | list[float] | None:
+    """One number for all, or a list with one for each.
+
+    >>> one_or_each(".9", "--skill"), one_or_each(".9,.8", "--skill")
+    (0.9, [0.9, 0.8])
+    """
+    found = numbers(text, option)
+    return found[0] if found is not None and len(found) == 1 else found
+
+
+def pairs(text: str | None, option: str) -> dict[str, str]:
+    """Name=value pairs such as `sigma_mu=.1,eta=.75`, empty where the option was not given.
+
+    >>> pairs("sigma_mu=.1,eta=.75", "--set")
+    {'sigma_mu': '.1', 'eta': '.75'}
+    """
+    found: dict[str, str] = {}
+    for part in _split(text) if text is not None else []:
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{part!r} is not name=value; expected pairs such as a=1,b=2", param_hint=option)
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint=option)
+        found[name] = value
+    return found
+
+
+def number_pairs(text: str | None, option: str) -> dict[str, float]:
+    """Name=number pairs such as `ann=3,ben=1`, empty where the option was not given.
+
+    >>> number_pairs("ann=3,ben=1", "--costs")
+    {'ann': 3.0, 'ben': 1.0}
+    """
+    found: dict[str, float] = {}
+    for name, value in pairs(text, option).items():
+        try:
+            found[name] = float(value)
+        except ValueError:
+            message = f"{name}={value}: {value!r} is not a number"
+            raise typer.BadParameter(message, param_hint=option) from None
+    return found
+
+
+def as_option(error: SettingsError) -> typer.BadParameter:
+    """A setting's error in the words of the command line: `drift_at = 9 ...` is about --drift-at.
+
+    >>> as_option(SettingsError("drift_at = 9 is out of range; expected 1 to 4")).message
+    '--drift-at = 9 is out of range; expected 1 to 4'
+    """
+    name, space, rest = str(error).partition(" ")
+    setting = rest.startswith(("= ", "has "))
+    return typer.BadParameter(f"--{name.replace('_', '-')}{space}{rest}" if setting else str(error))
+
+
+def _split(text: str) -> list[str]:
+    try:
+        parts = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+    except csv.Error:  # a quote that is not closed
+        parts = text.split(",")
+    return [part.strip() for part in parts] or [""]

@@ -1,0 +1,129 @@
+"""`quorate replay`: recorded votes as a live stream, and what would have been saved."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quorate.cli.options import names, pairs
+
+
+def replay(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .jsonl or .parquet file.")],
+    max_error: Annotated[
+        float, typer.Option(metavar="E", help="Settle a case once its stated error is at most this.")
+    ] = 0.01,
+    method: Annotated[
+        str, typer.Option(metavar="NAME", help="bayes, majority:N, until-determined, all or classifier.")
+    ] = "bayes",
+    target: Annotated[
+        str, typer.Option(metavar="NAME", help="consensus, any:CLASS, ... (see docs/targets.md).")
+    ] = "consensus",
+    preset: Annotated[str | None, typer.Option(metavar="NAME", help="Model, chooser and schedule: paper.")] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=0, help="Cases to replay; 0 for all of them.")] = 250,
+    offset: Annotated[int, typer.Option(metavar="N", min=0, help="Cases to pass over first.")] = 0,
+    shuffle: Annotated[int | None, typer.Option(metavar="SEED", min=0, help="Shuffle the table first.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same answers.")] = 0,
+    window: Annotated[int | None, typer.Option(metavar="N", help="Learn from the last N cases only.")] = None,
+    schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
+    chooser: Annotated[str | None, typer.Option(metavar="NAME", help="Whom to ask: entropy, random or panel.")] = None,
+    engine: Annotated[str | None, typer.Option(metavar="NAME", help="Posterior sampler: gibbs or nuts.")] = None,
+    ablate: Annotated[
+        str | None, typer.Option(metavar="PART[,PART]", help="Leave out temperature, correlations or both.")
+    ] = None,
+    change: Annotated[
+        str | None, typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings, such as sigma_mu=.1,eta=.75.")
+    ] = None,
+    classes: Annotated[str | None, typer.Option(metavar="A,B", help="Names of the classes in index order.")] = None,
+    experts: Annotated[str | None, typer.Option(metavar="A,B", help="Columns that hold votes.")] = None,
+    classifiers: Annotated[str | None, typer.Option(metavar="A,B", help="Classifiers to read.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write report.html, steps.csv and run.json there.")
+    ] = None,
+) -> None:
+    """Replay recorded votes case by case: what would have been asked, saved and got wrong?"""
+    from quorate.assembly import Options
+    from quorate.core.settings import Settings
+    from quorate.data.table import read_table
+    from quorate.experiments.replay import replay as run
+    from quorate.reporting.files import check_folder, write_run
+    from quorate.reporting.replay import figures
+
+    changed = pairs(change, "--set")
+    options = Options(
+        method=method,
+        max_error=max_error,
+        preset=preset,
+        chooser=chooser,
+        schedule=schedule,
+        window=window,
+        engine=engine,
+        ablate=tuple(names(ablate, "--ablate") or ()),
+        settings=Settings().changed(changed) if changed else None,
+    )
+    if out is not None:
+        check_folder(out)
+    votes = read_table(
+        table,
+        classes=names(classes, "--classes"),
+        experts=names(experts, "--experts"),
+        classifiers=names(classifiers, "--classifiers"),
+    )
+    with _progress(quiet=as_json) as progress:
+        report = run(
+            votes,
+            options=options,
+            target=target,
+            limit=limit or None,
+            offset=offset,
+            shuffle=shuffle,
+            seed=seed,
+            progress=progress,
+        )
+    written = write_run(out, report, seed=seed, data_sha256=votes.digest) if out is not None else ()
+    if as_json:
+        typer.echo(json.dumps(figures(report)))
+        return
+    from rich.console import Console
+
+    from quorate.reporting.tables import replay_summary
+
+    Console().print(replay_summary(report))
+    for path in written:
+        typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _done, _cases: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("replaying"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("replay", total=None)
+        yield lambda done, cases: bar.update(task, completed=done, total=cases)

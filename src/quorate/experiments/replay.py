@@ -1,0 +1,194 @@
+"""Recorded votes as a live stream: what would quorate have asked, saved and got wrong?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+
+from quorate.assembly import Options, Plan, plan, read_target
+from quorate.assurance.scored import Scored, truth_of
+from quorate.assurance.summary import summarise
+from quorate.core.case import Case
+from quorate.core.decision import Settle
+from quorate.core.health import Health
+from quorate.core.panel import Panel
+from quorate.core.protocols import Predictor, Target
+from quorate.core.target import Votes
+from quorate.data.table import Table
+from quorate.errors import SettingsError
+from quorate.reporting.replay import Correlation, ReplayReport, SamplerFigures, Timing
+from quorate.study.seeds import generator
+from quorate.study.study import Study
+
+Progress = Callable[[int, int], None]
+"""Called with the number of cases done and of all cases."""
+
+
+def replay(
+    table: Table,
+    *,
+    options: Options | None = None,
+    target: str | Target | Callable[[Votes], Hashable] = "consensus",
+    limit: int | None = 250,
+    offset: int = 0,
+    shuffle: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ReplayReport:
+    """Run a method over recorded votes, handing out each vote only when it is asked for.
+
+    `limit` cases are taken from `offset` on (None: all), after a shuffle by that seed if one is given.
+    """
+    options = options or Options()
+    rows = choose_rows(len(table), limit=limit, offset=offset, shuffle=shuffle)
+    aim = read_target(target, table.panel)
+    chosen = plan(table.panel, options)
+    started = time.perf_counter()
+    study = Study(table.panel, target=aim, method=chosen.method, seed=seed)
+    clock = Clock(fitting=time.perf_counter() - started)
+    fits: list[Health] = []
+    scored = []
+    for done, row in enumerate(rows, start=1):
+        scored.append(_walk(study, table, row, clock))
+        job = study.due() if done < len(rows) else None  # nothing would use a fit after the last case
+        if job is not None:
+            began = time.perf_counter()
+            study.adopt(job, job.run())
+            clock.fitting += time.perf_counter() - began
+            fits.append(study.predictor.health)
+        if progress is not None:
+            progress(done, len(rows))
+    settings = {
+        **_names(chosen),
+        "target": aim.name,
+        "seed": seed,
+        "limit": limit,
+        "offset": offset,
+        "shuffle": shuffle,
+        "window": options.window,
+        "table": table.source,
+        "table_cases": len(table),
+        "data_sha256": table.digest,
+    }
+    return ReplayReport(
+        title=f"{options.method} on {table.source}",
+        method=options.method,
+        settings=settings,
+        summary=summarise(scored, experts=table.panel.experts, outcomes=aim.outcomes),
+        scored=tuple(scored),
+        experts=table.panel.experts,
+        classes=table.panel.classes,
+        outcomes=aim.outcomes,
+        max_error=chosen.max_error,
+        sampler=_sampler(fits),
+        timing=clock.timing(time.perf_counter() - started),
+        correlation=posterior_correlation(study.predictor, table.panel),
+    )
+
+
+def choose_rows(cases: int, *, limit: int | None, offset: int, shuffle: int | None) -> list[int]:
+    """The rows of a table that a replay walks, in order.
+
+    >>> choose_rows(10, limit=3, offset=2, shuffle=None)
+    [2, 3, 4]
+    """
+    if limit is not None and limit < 1:
+        raise SettingsError(f"limit {limit} is too small; expected a whole number of at least 1")
+    if not 0 <= offset < cases:
+        raise SettingsError(f"offset {offset} is out of range; the table has {cases} cases, expected 0 to {cases - 1}")
+    order = np.arange(cases) if shuffle is None else generator(shuffle, "shuffle").permutation(cases)
+    stop = None if limit is None else offset + limit
+    return [int(row) for row in order[offset:stop]]
+
+
+@dataclass
+class Clock:
+    """Where the time goes."""
+
+    fitting: float = 0.0
+    decisions: list[float] = field(default_factory=list)
+
+    def timing(self, seconds: float) -> Timing:
+        """The figures a report shows."""
+        p95 = float(np.percentile(self.decisions, 95)) if self.decisions else 0.0
+        return Timing(seconds, self.fitting, sum(self.decisions), 1000 * p95)
+
+
+def _walk(study: Study, table: Table, row: int, clock: Clock) -> Scored:
+    """Ask about one case until it settles, and hold it against all its recorded votes."""
+    panel, case = table.panel, table.case(row)
+    _open(study, case)
+    forced_asks = 0
+    while True:
+        began = time.perf_counter()
+        step = study.ask(case.key)
+        clock.decisions.append(time.perf_counter() - began)
+        if isinstance(step, Settle):
+            break
+        forced_asks += step.reason == "unhealthy"
+        study.tell(case.key, step.expert, panel.classes[table.votes[row, panel.expert(step.expert)]])
+    study.settle(case.key)
+    return _score(study, step, table, row, forced_asks)
+
+
+def _open(study: Study, case: Case) -> None:
+    names = study.panel
+    study.open(
+        case.key,
+        dict(zip(names.classifiers, case.probabilities, strict=True)),
+        available=[name for name, there in zip(names.experts, case.available, strict=True) if there],
+    )
+
+
+def _score(study: Study, step: Settle, table: Table, row: int, forced_asks: int) -> Scored:
+    panel, target = study.panel, study.target
+    shares = target.weights(table.votes[row])
+    leaders = [target.outcomes.index(name) for name in step.forecast.leaders]
+    votes = study.history.cases[-1].votes
+    return Scored(
+        key=step.case,
+        asked=tuple(panel.experts[expert] for expert, _ in votes),
+        votes=tuple(panel.classes[vote] for _, vote in votes),
+        outcome=step.outcome,
+        probability=step.forecast.values[step.forecast.leader],
+        stated_error=step.forecast.error,
+        reason=step.reason,
+        truth=truth_of(target.outcomes, shares),
+        # A tie of the forecast is a coin toss between its leaders: its expected error, without a random number.
+        error=float(1 - shares[leaders].mean()),
+        panel=int((table.votes[row] >= 0).sum()),
+        forced_asks=forced_asks,
+    )
+
+
+def _names(chosen: Plan) -> dict[str, object]:
+    return {
+        "preset": chosen.preset,
+        "model": chosen.model,
+        "engine": chosen.engine,
+        "chooser": chosen.chooser,
+        "schedule": chosen.schedule,
+        "hyper_parameters": asdict(chosen.settings) if chosen.settings else None,
+    }
+
+
+def _sampler(fits: list[Health]) -> SamplerFigures:
+    rhats = [health.rhat for health in fits if health.rhat is not None]
+    sizes = [health.ess for health in fits if health.ess is not None]
+    return SamplerFigures(
+        fits=len(fits),
+        worst_rhat=max(rhats) if rhats else None,
+        worst_ess=min(sizes) if sizes else None,
+        unhealthy_fits=sum(not health.healthy for health in fits),
+    )
+
+
+def posterior_correlation(predictor: Predictor, panel: Panel) -> Correlation | None:
+    """Posterior mean correlations where the predictor has them: classifiers first, then experts."""
+    omega = getattr(getattr(predictor, "draws", None), "omega", None)
+    if omega is None:
+        return None
+    return Correlation(panel.classifiers + panel.experts, panel.classes, np.asarray(omega).mean(axis=(0, 1)))

@@ -1,0 +1,53 @@
+"""What can happen in a study; its journal is a list of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quorate.core.case import Case
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A case arrived."""
+
+    case: Case
+
+
+@dataclass(frozen=True)
+class Voted:
+    """An expert voted on a case, before it settled or after."""
+
+    key: str
+    expert: int
+    vote: int
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Asking about a case stopped."""
+
+    key: str
+    outcome: str
+    probability: float
+    stated_error: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A past case with its votes joined the history without being asked here."""
+
+    case: Case
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What was learned from the journal's first `seen` events is in force from here on."""
+
+    fit: int
+    seen: int
+    cases: int  # in the history by then
+
+
+Event = Opened | Voted | Settled | Imported | Adopted

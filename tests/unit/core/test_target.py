@@ -1,0 +1,153 @@
+"""Targets against brute force over every pattern of votes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorate.core.panel import Panel
+from quorate.core.protocols import Target
+from quorate.core.target import FunctionTarget, parse_target, patterns
+from quorate.errors import InputError, PanelError, TargetError
+
+CLASSES = ["a", "b", "c"]
+EXPERTS = ["ann", "ben", "cho", "dan"]
+PANEL = Panel(CLASSES, EXPERTS)
+WEIGHTED = {"ann": 2.0, "ben": 0.0, "cho": 1.5, "dan": 1.0}
+
+
+def brute(name: str, votes: dict[str, str]) -> dict[str, float]:
+    """The target of some votes by its definition, one vote at a time."""
+    kind = name.partition(":")[0]
+    if kind in ("consensus", "weighted"):
+        tally: Counter[str] = Counter()
+        for expert, vote in votes.items():
+            tally[vote] += WEIGHTED[expert] if kind == "weighted" else 1  # type: ignore[assignment]
+        best = max(tally[c] for c in CLASSES)
+        leaders = [c for c in CLASSES if tally[c] == best]
+        if name == "consensus:worst=b" and "b" in leaders:
+            leaders = ["b"]
+        return {c: 1 / len(leaders) if c in leaders else 0.0 for c in CLASSES}
+    yes = {
+        "any:b": "b" in votes.values(),
+        "all:b": set(votes.values()) == {"b"},
+        "atleast:2:c": list(votes.values()).count("c") >= 2,
+        "unanimous": len(set(votes.values())) == 1,
+    }[name]
+    return {"no": float(not yes), "yes": float(yes)}
+
+
+NAMES = [
+    "consensus",
+    "consensus:worst=b",
+    "weighted:ann=2,ben=0,cho=1.5",
+    "any:b",
+    "all:b",
+    "atleast:2:c",
+    "unanimous",
+]
+
+
+def named(row: tuple[int, ...]) -> dict[str, str]:
+    return {EXPERTS[h]: CLASSES[k] for h, k in enumerate(row) if k >= 0}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_are_the_definition_on_every_pattern(name: str) -> None:
+    target = parse_target(name, PANEL)
+    rows = [row for row in product(range(-1, 3), repeat=4) if any(k >= 0 for k in row)]
+    shares = target.weights(np.array(rows))
+    for row, share in zip(rows, shares, strict=True):
+        assert dict(zip(target.outcomes, share.tolist(), strict=True)) == pytest.approx(brute(name, named(row)))
+
+
+def own(votes: dict[str, str]) -> str:
+    return "split" if len(set(votes.values())) > 2 else max(votes.values())
+
+
+def all_targets() -> list[Target]:
+    return [parse_target(name, PANEL) for name in NAMES] + [FunctionTarget(own, PANEL)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("target", all_targets(), ids=lambda target: target.name)
+def test_forced_and_relevant_are_what_listing_every_completion_says(target: Target) -> None:
+    for panel in product([True, False], repeat=4):
+        if not any(panel):
+            continue
+        for row in product(range(-1, 3), repeat=4):
+            if any(k >= 0 and not there for k, there in zip(row, panel, strict=True)):
+                continue
+            unasked = tuple(h for h in range(4) if panel[h] and row[h] < 0)
+            table = target.weights(patterns(np.array(row), unasked, 3))
+            forced = target.forced(np.array(row), unasked)
+            if (table == table[0]).all():
+                assert forced is not None
+                assert forced.tolist() == table[0].tolist()
+                assert target.relevant(np.array(row), unasked) == ()
+            else:
+                assert forced is None
+                shaped = table.reshape((3,) * len(unasked) + (-1,))
+                matter = [h for axis, h in enumerate(unasked) if np.ptp(shaped, axis=axis).any()]
+                assert list(target.relevant(np.array(row), unasked)) == matter
+
+
+@given(st.integers(2, 4), st.lists(st.integers(0, 3), min_size=1, max_size=6), st.randoms())
+def test_consensus_does_not_depend_on_the_order_of_experts_or_classes(
+    classes: int, votes: list[int], random: object
+) -> None:
+    row = np.array([vote % classes for vote in votes])
+    panel = Panel([f"c{k}" for k in range(classes)], [f"e{h}" for h in range(len(row))])
+    target = parse_target("consensus", panel)
+    relabel = np.arange(classes)
+    random.shuffle(relabel)  # type: ignore[attr-defined]
+    moved = np.random.default_rng(0).permutation(row)
+    assert target.weights(row).tolist() == target.weights(moved).tolist()
+    assert target.weights(relabel[row])[relabel].tolist() == target.weights(row).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mode", "unknown target 'mode'; expected consensus"),
+        ("consensus:best=a", "unknown target"),
+        ("any:", "unknown target 'any:'"),
+        ("any:z", "no class 'z'; the panel has a, b, c"),
+        ("atleast:9:a", "from 1 to 4, got '9'"),
+        ("atleast:x:a", "from 1 to 4, got 'x'"),
+        ("atleast:2", "names no class"),
+        ("weighted:zed=1", "no expert 'zed'; the panel has ann, ben, cho, dan"),
+        ("weighted:ann=-1", "a weight of at least 0"),
+        ("weighted:ann=x", "a weight of at least 0"),
+        ("weighted:ann=nan", "a weight of at least 0"),
+        ("weighted:ann=0,ben=0,cho=0,dan=0", "at least one must count"),
+    ],
+)
+def test_a_bad_target_names_what_was_expected(name: str, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_target(name, PANEL)
+    assert isinstance(error.value, (TargetError, PanelError))
+    assert message in str(error.value)
+
+
+def test_a_function_must_keep_to_its_outcomes() -> None:
+    target = FunctionTarget(lambda votes: votes["ann"], PANEL, outcomes=["a", "b"])
+    assert target.weights(np.array([0, 2, 2, 2])).tolist() == [1.0, 0.0]
+    with pytest.raises(TargetError, match="gave 'c'; its outcomes are a, b"):
+        target.weights(np.array([2, 0, 0, 0]))
+    with pytest.raises(TargetError, match="at least two"):
+        FunctionTarget(lambda _: "same", PANEL)
+
+
+def test_a_function_of_a_large_panel_must_declare_its_outcomes() -> None:
+    large = Panel(CLASSES, [f"e{h}" for h in range(12)])
+    with pytest.raises(TargetError, match=r"3\^12 vote patterns are too many"):
+        FunctionTarget(lambda votes: votes["e0"], large)
+    declared = FunctionTarget(lambda votes: votes["e0"], large, outcomes=CLASSES)
+    nobody = np.full(12, -1)
+    assert declared.forced(nobody, tuple(range(12))) is None
+    assert declared.relevant(nobody, tuple(range(12))) == tuple(range(12))
