@@ -100,8 +100,9 @@ def read_votes(
                 code = known[text] = understand(text)
             codes.append(code)
         votes[:, h] = codes
-    if unknown and not named and not (votes >= 0).any():
-        example = _short(next(iter(unknown.values())))
+    words = [word for word in unknown.values() if not _WHOLE.fullmatch(word)]  # a number is an index, if a wrong one
+    if words and not named and not (votes >= 0).any():
+        example = _short(words[0])
         names_wanted = ",".join(f"NAME{k}" for k in range(len(classes)))
         message = f"votes are class names such as {example}; name the classes in index order (--classes {names_wanted})"
         return votes, [Problem(None, message)]

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -212,7 +213,7 @@ def _read_parquet(source: str, content: bytes) -> Sheet:
 
 
 def _refuse_twins(source: str, names: Sequence[str]) -> None:
-    twins = sorted({name for name in names if name and names.count(name) > 1})
+    twins = sorted(name for name, number in Counter(names).items() if name and number > 1)
     if twins:
         listed = ", ".join(repr(name) for name in twins)
         raise TableError(source, [Problem(None, f"has more than one column named {listed}; each name must be its own")])

@@ -16,11 +16,6 @@ from quorate.errors import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
-SCALE_FLOOR = 1e-4
-"""No standard deviation of a log-ratio lies below it: few equal votes would drive it to 0."""
-TAU_FLOOR = 1e-5
-"""No temperature lies below it."""
-
 NPZ_FORMAT = 1
 
 

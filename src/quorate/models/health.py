@@ -7,7 +7,8 @@ import numpy as np
 from quorate.core.arrays import Floats
 from quorate.core.health import Health
 from quorate.core.settings import Settings
-from quorate.models.draws import SCALE_FLOOR, TAU_FLOOR, Draws
+from quorate.models.draws import Draws
+from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
 
 TAIL = (0.05, 0.95)
 """The quantiles whose effective sample size counts as that of the tails."""

@@ -18,6 +18,7 @@ from quorate.assurance.scored import Scored
 from quorate.errors import InputError
 from quorate.reporting.replay import ReplayReport, figures
 from quorate.reporting.report import render_report
+from quorate.reporting.style import blank
 
 PACKAGES = ("quorate", "numpy", "scipy", "numba", "arviz-stats", "jax", "numpyro", "matplotlib")
 """Packages whose version can change a figure or a page; those that are not installed are left out."""
@@ -62,7 +63,7 @@ def write_run(folder: str | Path, report: ReplayReport, *, seed: int, data_sha25
 
 
 def check_folder(folder: str | Path) -> None:
-    """Refuse, before any work is done, a folder that cannot be written to; nothing is made."""
+    """Refuse, before any work is done, a folder that cannot be written to or plots that cannot be drawn."""
     target = Path(folder)
     try:
         found = next(place for place in (target, *target.absolute().parents) if place.exists())
@@ -72,6 +73,7 @@ def check_folder(folder: str | Path) -> None:
         raise _refused(target, f"{str(found)!r} is a file; name a folder")
     if not os.access(found, os.W_OK | os.X_OK):
         raise _refused(target, f"no permission to write in {str(found)!r}")
+    blank()
 
 
 def _refused(target: Path, why: str) -> InputError:

@@ -85,7 +85,7 @@ def stated_and_actual(scored: Sequence[Scored]) -> Figure:
     low, high = error_band(chance)
     axes.fill_between(at, low, high, step="post", color=SOFT, linewidth=0, label="95 % range if stated errors hold")
     axes.plot(at, np.cumsum(chance), color=STATED, linewidth=2.2, label="stated")
-    axes.plot(at, np.cumsum(wrong), color=ACTUAL, linewidth=2.2, drawstyle="steps-post", label="actual")
+    axes.plot(at, np.cumsum(wrong), color=ACTUAL, linewidth=2.2, drawstyle="steps-post", clip_on=False, label="actual")
     axes.set_xlim(0.5, len(scored) + 0.5)
     axes.set_ylim(0, max(1.0, float(high.max()), float(wrong.sum())) * 1.08)
     _whole_ticks(axes, len(scored))
@@ -130,7 +130,7 @@ def reliability_plot(scored: Sequence[Scored]) -> Figure:
     name_ticks(axes.yaxis, range(len(groups)), [group[0] for group in groups])
     axes.set_ylim(len(groups) - 0.4, -0.6)
     _root_scale(
-        axes, max([exact_interval(errors, cases)[1] for _, cases, stated, errors in groups if stated > 0], default=1.0)
+        axes, max([exact_interval(errors, cases)[1] for _, cases, stated, errors in groups if stated > 0], default=0.05)
     )
     grid(axes, "x")
     titled(axes, x="error of the settled cases", y="stated error")

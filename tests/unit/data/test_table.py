@@ -195,6 +195,11 @@ class TestBadTables:
         assert [row for row, _ in found] == [None]
         assert message in found[0][1]
 
+    def test_votes_that_are_all_numbers_of_no_class_are_not_taken_for_names(self, read: Reader) -> None:
+        assert problems(read, "expert_1,p_0,p_1", "7,.5,.5") == [
+            (1, "expert_1: unknown class '7'; expected one of 0, 1")
+        ]
+
     def test_names_that_do_not_fit(self, read: Reader) -> None:
         lines = (HEADER, "a,0,1,0.7,0.3")
         missing = problems(read, *lines, experts=["expert_1", "zed", "yan"])

@@ -10,13 +10,13 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from replay_reports import scored_case, small_report
 
 from quorate.assurance.summary import exact_interval, summarise
 from quorate.errors import InputError, MissingExtraError
 from quorate.reporting import plots
 from quorate.reporting.replay import Correlation
 from quorate.reporting.style import shorten, to_png, to_svg
+from tests.unit.reporting.replay_reports import scored_case, small_report
 
 REPORT = small_report()
 

@@ -4,12 +4,12 @@ import dataclasses
 import re
 
 import pytest
-from replay_reports import Page, scored_case, small_report
 
 from quorate.assurance.summary import summarise
 from quorate.reporting.replay import ReplayReport, SamplerFigures
 from quorate.reporting.report import LISTED, render_report
 from quorate.reporting.wording import headline, health_rows, percent, result_rows
+from tests.unit.reporting.replay_reports import Page, scored_case, small_report
 
 NASTY = '<script>alert("1")</script>&\'"'
 

@@ -83,11 +83,11 @@ def test_a_late_vote_teaches_but_does_not_unsettle() -> None:
     study.open("c1", {})
     study.tell("c1", "ann", "normal")
     study.settle("c1")
-    assert len(study.contradicted) == 0
+    assert list(study.contradicted) == []
     study.tell("c1", "ben", "abnormal")
     study.tell("c1", "cho", "abnormal")
     assert study.history.votes().tolist() == [[0, 1, 1]]
-    assert study.contradicted == ("c1",)
+    assert list(study.contradicted) == ["c1"]
     with pytest.raises(StudyError, match="has settled"):
         study.ask("c1")
 

@@ -123,7 +123,15 @@ def _redraw(rng: np.random.Generator, data: Data, state: State, h: int, row: Row
 
 @kernel
 def _random_line(
-    rng: np.random.Generator, data: Data, state: State, h: int, row: Row, L: Floats, sd: float, nu: Floats, slope: Floats
+    rng: np.random.Generator,
+    data: Data,
+    state: State,
+    h: int,
+    row: Row,
+    L: Floats,
+    sd: float,
+    nu: Floats,
+    slope: Floats,
 ) -> None:
     """A direction sd * N(0, S^-1) for the coefficients, and how the conditional means change along it.
 

@@ -96,7 +96,9 @@ def check_data(log_ratios: Floats, votes: Ints, classes: int) -> None:
             "expected (n, M, K-1) and (n, H)"
         )
     if log_ratios.shape[2] != classes - 1:
-        raise InputError(f"log-ratios of {log_ratios.shape[2]} coordinates; expected {classes - 1} for {classes} classes")
+        raise InputError(
+            f"log-ratios of {log_ratios.shape[2]} coordinates; expected {classes - 1} for {classes} classes"
+        )
     if votes.size and not (votes.min() >= -1 and votes.max() < classes):
         raise InputError(f"votes from {votes.min()} to {votes.max()}; expected -1 (none) to {classes - 1}")
     if np.isinf(log_ratios).any():
@@ -107,9 +109,7 @@ def start(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes:
     """Chains at overdispersed starts over log-ratios (n, M, K-1), NaN where missing, and votes (n, H), -1 where none."""
     check_data(log_ratios, votes, classes)
     chains = tuple(
-        _start_chain(
-            own, log_ratios, votes, classes=classes, settings=settings, tau=START_TAU[number % len(START_TAU)]
-        )
+        _start_chain(own, log_ratios, votes, classes=classes, settings=settings, tau=START_TAU[number % len(START_TAU)])
         for number, own in enumerate(rng.spawn(settings.chains))
     )
     return Chains(make_data(log_ratios, votes, classes), make_prior(settings), settings, chains)
@@ -119,9 +119,7 @@ def _advance_chain(data: Data, prior: Prior, chain: Chain, warmup: int, draws: i
     """One chain some sweeps further; the chain given is left as it was."""
     own = copy.deepcopy(chain)
     size = own.state.mu.shape[0]
-    record = Record(
-        np.empty((draws, size)), np.empty((draws, size)), np.empty((draws, size, size)), np.empty(draws)
-    )
+    record = Record(np.empty((draws, size)), np.empty((draws, size)), np.empty((draws, size, size)), np.empty(draws))
     refused = run(own.rng, data, prior, own.state, copy.deepcopy(own.state), own.widths, warmup, record)
     return own, record, refused
 
@@ -132,9 +130,7 @@ def advance(chains: Chains, *, warmup: int, draws: int, threads: int = THREADS) 
     if len(chains.data.votes) == 0:
         return _advance_prior(chains, draws)
     with ThreadPoolExecutor(threads) as pool:
-        jobs = [
-            pool.submit(_advance_chain, chains.data, chains.prior, chain, warmup, draws) for chain in chains.chains
-        ]
+        jobs = [pool.submit(_advance_chain, chains.data, chains.prior, chain, warmup, draws) for chain in chains.chains]
         done = [job.result() for job in jobs]
     refused = chains.refused + sum(count for _, _, count in done)
     later = Chains(chains.data, chains.prior, chains.settings, tuple(chain for chain, _, _ in done), refused)

@@ -10,7 +10,8 @@ from scipy.linalg import solve_triangular
 
 from quorate.core.arrays import Floats, Ints
 from quorate.core.settings import Settings
-from quorate.models.draws import SCALE_FLOOR, TAU_FLOOR, Draws
+from quorate.models.draws import Draws
+from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
 from quorate.models.full.simplex import probabilities, softmax, tempered
 
 
@@ -130,9 +131,7 @@ def simulate(
     return z[:, :classifiers], votes
 
 
-def condition(
-    mu: Floats, L: Floats, observed: Floats
-) -> tuple[Floats, Floats]:
+def condition(mu: Floats, L: Floats, observed: Floats) -> tuple[Floats, Floats]:
     """Mean and Cholesky factor of the last coordinates of N(mu, L L') given the first ones.
 
     With the observed coordinates first no new factorisation is needed.

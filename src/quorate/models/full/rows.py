@@ -147,7 +147,14 @@ def _residual(row: Row, stats: Moments, mu: Floats) -> float:
 
 @kernel
 def _proposal(
-    rng: np.random.Generator, row: Row, stats: Moments, mu: Floats, sigma_mu: float, v: float, weight: float, new: Floats
+    rng: np.random.Generator,
+    row: Row,
+    stats: Moments,
+    mu: Floats,
+    sigma_mu: float,
+    v: float,
+    weight: float,
+    new: Floats,
 ) -> bool:
     """Draw (b, mu_c) from its Gaussian conditional under the prior precision weight * S on b; False if it has none."""
     c, others, m, n = row.c, row.others, row.b.shape[0], stats.n
@@ -171,9 +178,7 @@ def _proposal(
 
 
 @kernel
-def _draw_regression(
-    rng: np.random.Generator, prior: Prior, state: State, row: Row, stats: Moments, v: float
-) -> float:
+def _draw_regression(rng: np.random.Generator, prior: Prior, state: State, row: Row, stats: Moments, v: float) -> float:
     """Propose (b, mu_c) from a Gaussian near its conditional, accept or keep; return q.
 
     The prior of b through x = v + q is no Gaussian: exp(-weight q / 2) stands in for it and the acceptance mends that.

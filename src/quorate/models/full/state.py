@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.settings import Settings
-from quorate.models.draws import SCALE_FLOOR, TAU_FLOOR
+from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
 from quorate.models.full.compiled import kernel
 from quorate.models.full.truncated import IMPOSSIBLE
 

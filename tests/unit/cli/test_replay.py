@@ -1,0 +1,188 @@
+"""`quorate replay` as a user types it: figures, files, and one clear message for everything that is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from quorate.cli.main import main
+from quorate.data.synthetic import simulate
+from quorate.data.table import write_table
+
+FIELDS = [
+    "cases",
+    "experts",
+    "classes",
+    "method",
+    "preset",
+    "model",
+    "chooser",
+    "schedule",
+    "target",
+    "max_error",
+    "mean_queries",
+    "error_rate",
+    "errors",
+    "ties",
+    "ece",
+    "stated_error",
+    "queries_first_50",
+    "queries_last_50",
+    "no_human_share",
+    "full_panel_queries",
+    "saved_share",
+    "cost",
+    "seconds",
+    "seconds_fitting",
+    "seconds_deciding",
+    "decision_p95_ms",
+    "fits",
+    "worst_rhat",
+    "worst_ess",
+    "unhealthy_fits",
+    "forced_asks",
+]
+QUICK = "chains=2,warmup=50,draws=100,extensions=0,latents=2000,max_rhat=2,min_ess=1"
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "panel.csv"
+    write_table(simulate(np.random.default_rng(0), experts=3, classes=2, cases=12), path)
+    return path
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """Run the program in this process; its exit code."""
+    monkeypatch.setattr(sys, "argv", ["quorate", *map(str, words)])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    return int(stop.value.code or 0)
+
+
+def test_json_has_every_field_in_order_and_nothing_else(
+    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "replay", table, "--limit", 5, "--max-error", 0.1, "--set", QUICK, "--json") == 0
+    out = capsys.readouterr()
+    found = json.loads(out.out)
+    assert list(found) == FIELDS
+    assert out.err == ""
+    assert (found["cases"], found["experts"], found["classes"], found["fits"]) == (5, 3, 2, 4)
+    assert (found["method"], found["preset"], found["model"]) == ("bayes", "paper", "full")
+    assert all(isinstance(found[name], (int, float)) for name in FIELDS[9:] if found[name] is not None)
+
+
+def test_out_writes_the_report_the_steps_and_the_run(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    words = ["replay", table, "--limit", 6, "--max-error", 0.1, "--set", QUICK, "--seed", 4, "--out", out]
+    assert call(monkeypatch, *words) == 0
+    assert f"wrote {out / 'report.html'}" in capsys.readouterr().out
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "run.json", "steps.csv"]
+    with (out / "steps.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6
+    assert {"key", "asked", "votes", "decision", "probability", "stated_error", "human_votes", "correct"} <= set(
+        rows[0]
+    )
+    run = json.loads((out / "run.json").read_text())
+    assert run["seed"] == 4
+    assert len(run["data_sha256"]) == 64
+    page = (out / "report.html").read_text()
+    assert page.count("<svg") >= 4
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--max-error", 2], 2, "max error 2 is out of range"),
+        (["--max-error", "x"], 2, "--max-error"),
+        (["--method", "magic"], 2, "unknown method 'magic'; expected bayes"),
+        (["--target", "mood"], 2, "unknown target 'mood'; expected consensus"),
+        (["--target", "any:purple"], 1, "no class 'purple'; the panel has 0, 1"),
+        (["--experts", "expert_1,zed"], 1, "zed"),
+        (["--preset", "best"], 2, "unknown preset 'best'"),
+        (["--chooser", "best"], 2, "unknown chooser 'best'"),
+        (["--schedule", "best"], 2, "unknown schedule 'best'"),
+        (["--engine", "best"], 2, "unknown engine 'best'"),
+        (["--ablate", "tau"], 2, "cannot ablate 'tau'"),
+        (["--set", "sigma=1"], 2, "no setting 'sigma'"),
+        (["--set", "eta"], 2, "'eta' is not name=value"),
+        (["--window", 0], 2, "window 0 is too small"),
+        (["--offset", 99], 2, "offset 99 is out of range; the table has 12 cases"),
+        (["--limit", -1], 2, "--limit"),
+        (["--colour", "red"], 2, "--colour"),
+    ],
+)
+def test_a_bad_option_is_named_and_nothing_is_written(
+    words: list[object],
+    code: int,
+    message: str,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "run"
+    assert call(monkeypatch, "replay", table, "--out", out, *words) == code
+    told = capsys.readouterr()
+    assert message in told.err
+    assert "Traceback" not in told.err
+    assert told.out == ""
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"item,expert_1,p_0,p_1\n", "no rows"),
+        (b"\x00\xff\xfe\x00binary", "panel.csv"),
+        (b"item,expert_1,p_0\n1,0,1.0\n", "class"),
+        (b"item,expert_1,p_0,p_1\n1,0,0.5,0.6\n", "row 1: "),
+        (b"item,expert_1,p_0,p_1\n1,0,0.5,0.5\n2,1,nan,0.5\n", "row 2: "),
+        (b"item,expert_1,p_0,p_1\n1,0,-0.5,1.5\n", "row 1: "),
+        (b"item,expert_1,p_0,p_1\n1,7,0.5,0.5\n", "row 1: "),
+        (b"item,expert_1,p_0,p_1\n1,0,0.5,0.5\n1,0,0.5,0.5\n", "row 2: "),
+        (b"item,expert_1,p_0,p_1\n1,,0.5,0.5\n", "row 1: "),
+    ],
+)
+def test_a_bad_table_is_named_by_its_row(
+    content: bytes,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "panel.csv"
+    path.write_bytes(content)
+    out = tmp_path / "run"
+    assert call(monkeypatch, "replay", path, "--out", out) == 1
+    told = capsys.readouterr()
+    assert message in told.err
+    assert not out.exists()
+
+
+def test_a_missing_file_and_an_unwritable_folder_are_named(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, "replay", tmp_path / "absent.csv") == 1
+    assert "absent.csv" in capsys.readouterr().err
+    assert call(monkeypatch, "replay", table, "--out", table) == 1  # a file where a folder should be
+    assert "panel.csv" in capsys.readouterr().err
+
+
+def test_the_real_program_replays_without_a_warning(table: Path) -> None:
+    words = [sys.executable, "-W", "error", "-m", "quorate.cli.main", "replay", str(table), "--set", QUICK]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "experts a case on average" in done.stdout
