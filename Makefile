@@ -18,8 +18,8 @@ help:  ## what can be made
 
 run: .venv/.user  ## replay a synthetic panel and write its report
 	@mkdir -p $(OUT)
-	$(BIN)/quorate simulate --experts 5 --classes 2 --cases 250 --seed 1 -o $(OUT)/panel.csv
-	$(BIN)/quorate replay $(OUT)/panel.csv --limit 120 --max-error 0.02 --out $(OUT)/replay
+	$(BIN)/quorate simulate --experts 5 --classes 2 --cases 100 --skill .92 --classifier-skill .9 --seed 1 -o $(OUT)/panel.csv
+	$(BIN)/quorate replay $(OUT)/panel.csv --max-error 0.02 --out $(OUT)/replay
 
 test: .venv/.dev  ## the whole test suite
 	$(BIN)/python -m pytest -n 2

@@ -12,8 +12,9 @@ from quorate.core.protocols import Chooser, Learner, Stopper, Target
 from quorate.core.settings import Settings
 from quorate.core.target import FunctionTarget, Votes, parse_target
 from quorate.errors import SettingsError
+from quorate.policy.greedy import EpsilonGreedy, TiesAtRandom
 from quorate.policy.information import InformationGain, PanelOrder, RandomOrder
-from quorate.policy.schedule import SCHEDULES, never_schedule
+from quorate.policy.schedule import SCHEDULES, Schedule, every_schedule, never_schedule
 from quorate.policy.stopping import ErrorBelow, VotesSeen
 from quorate.study.journal import Journal
 from quorate.study.method import Method
@@ -23,7 +24,7 @@ ENGINES: dict[str, Literal["gibbs", "nuts"]] = {"gibbs": "gibbs", "nuts": "nuts"
 Part = TypeVar("Part")
 
 ABLATIONS = ("temperature", "correlations")
-METHODS = "bayes, bayes:paper, majority:N, until-determined, all or classifier"
+METHODS = "bayes, bayes:paper, infexp, confusion, majority:N, until-determined, all or classifier"
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,20 @@ class Plan:
     settings: Settings | None
 
 
-def plan(panel: Panel, options: Options) -> Plan:
-    """The method that options name, for a panel.
+def plan(panel: Panel, options: Options, target: Target) -> Plan:
+    """The method that options name, for a panel and a target.
 
-    >>> plan(Panel(["no", "yes"], ["ann", "ben"]), Options("majority:1")).chooser
+    >>> panel = Panel(["no", "yes"], ["ann", "ben"])
+    >>> plan(panel, Options("majority:1"), parse_target("consensus", panel)).chooser
     'panel'
     """
     kind, _, rest = options.method.partition(":")
     if kind == "bayes":
         return _bayes(panel, options, rest)
+    if kind == "infexp":
+        return _infexp(panel, options, target, rest)
+    if kind == "confusion":
+        return _confusion(panel, options, target, rest)
     if kind == "majority" and rest:
         if not rest.isdigit() or int(rest) > len(panel.experts):
             raise SettingsError(
@@ -124,9 +130,16 @@ def _counting(
         return replace(guide, method=method, name=options.method, max_error=None)
     allowed = {name: part for name, part in _choosers(panel).items() if name != "entropy"}
     part = _one_of(f"chooser for method {options.method!r}", chooser, allowed)
+    _refuse_options(options, "which has no model", schedule=options.schedule)
+    method = Method(Unlearning(predictor), part, stopper, never_schedule)
+    return Plan(method, options.method, None, None, None, chooser, None, None, None)
+
+
+def _refuse_options(options: Options, why: str, schedule: str | None = None) -> None:
+    """Options of the Bayesian model given to a method that has no use for them are an error, not passed over."""
     given = {
         "preset": options.preset,
-        "schedule": options.schedule,
+        "schedule": schedule,
         "window": options.window,
         "engine": options.engine,
         "ablate": options.ablate or None,
@@ -134,9 +147,55 @@ def _counting(
     }
     for option, value in given.items():
         if value is not None:
-            raise SettingsError(f"option {option} does not apply to method {options.method!r}, which has no model")
-    method = Method(Unlearning(predictor), part, stopper, never_schedule)
-    return Plan(method, options.method, None, None, None, chooser, None, None, None)
+            raise SettingsError(f"option {option} does not apply to method {options.method!r}, {why}")
+
+
+def _infexp(panel: Panel, options: Options, target: Target, variant: str) -> Plan:
+    from quorate.baselines.infexp import InfexpLearner, InfexpOptions, every_twenty  # loads scipy's optimisers
+
+    variants = {
+        "": InfexpOptions(),
+        "finite": InfexpOptions(pool="finite"),
+        "exact": InfexpOptions(exact=True),
+        "determined": InfexpOptions(update_only_when_determined=True),
+    }
+    chosen, schedule = _variant(options, variant, variants), options.schedule or "every-20"
+    refit = _one_of("schedule for method 'infexp'", schedule, {"every-20": every_twenty, **SCHEDULES})
+    choosers: dict[str, Chooser] = {"accuracy": EpsilonGreedy(panel), "random": RandomOrder(), "panel": PanelOrder()}
+    # Its learner looks at every settled case, since accuracies are always counted; the schedule is for its parameters.
+    return _rival(options, InfexpLearner(target, chosen, refit), choosers, every_schedule, schedule)
+
+
+def _confusion(panel: Panel, options: Options, target: Target, variant: str) -> Plan:
+    from quorate.baselines.confusion import ConfusionLearner, ConfusionOptions  # loads scipy's optimisers
+
+    variants = {"": ConfusionOptions(), "mean": ConfusionOptions(likelihood="mean")}
+    chosen, schedule = _variant(options, variant, variants), options.schedule or "every"
+    # Before anything is learned all experts tie: in panel order the first would be asked, and learned about, always.
+    choosers: dict[str, Chooser] = {
+        "entropy": TiesAtRandom(InformationGain(panel)),
+        "random": RandomOrder(),
+        "panel": PanelOrder(),
+    }
+    when = _one_of("schedule", schedule, SCHEDULES)
+    return _rival(options, ConfusionLearner(target, chosen), choosers, when, schedule)
+
+
+def _variant(options: Options, name: str, variants: Mapping[str, Part]) -> Part:
+    if options.method.endswith(":") or name not in variants:
+        kind = options.method.partition(":")[0]
+        known = " or ".join(f"{kind}:{variant}" if variant else kind for variant in variants)
+        raise SettingsError(f"unknown method {options.method!r}; expected {known}")
+    return variants[name]
+
+
+def _rival(options: Options, learner: Learner, choosers: Mapping[str, Chooser], when: Schedule, schedule: str) -> Plan:
+    """A rival of the paper: its own learner, the first of its choosers unless another is named."""
+    _refuse_options(options, "which is not the Bayesian model")
+    chooser = options.chooser or next(iter(choosers))
+    part = _one_of(f"chooser for method {options.method!r}", chooser, choosers)
+    method = Method(learner, part, ErrorBelow(options.max_error), when)
+    return Plan(method, options.method, options.max_error, None, None, chooser, schedule, None, None)
 
 
 def _choosers(panel: Panel) -> dict[str, Chooser]:
@@ -198,5 +257,6 @@ def create_study(
     >>> study.ask("case-1").reason
     'unsure'
     """
-    chosen = plan(panel, replace(options or Options(), max_error=max_error))
-    return Study(panel, target=read_target(target, panel), method=chosen.method, seed=seed, name=name, journal=journal)
+    aim = read_target(target, panel)
+    chosen = plan(panel, replace(options or Options(), max_error=max_error), aim)
+    return Study(panel, target=aim, method=chosen.method, seed=seed, name=name, journal=journal)

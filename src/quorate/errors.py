@@ -8,6 +8,7 @@ QuorateError
 │   └── TableError       recorded votes; carries every problem by its row
 ├── StudyError           an operation that does not fit the study's state
 ├── HealthError          a sampler gave nothing that may be used
+├── FetchError           a published file could not be got, or is not what was published
 └── MissingExtraError    an optional dependency is not installed
 """
 
@@ -66,6 +67,10 @@ class StudyError(QuorateError):
 
 class HealthError(QuorateError):
     """A sampler gave nothing that may be used."""
+
+
+class FetchError(QuorateError):
+    """A published file that could not be got or kept, or that is not what was published."""
 
 
 class MissingExtraError(QuorateError, ImportError):

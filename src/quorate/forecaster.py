@@ -83,7 +83,8 @@ class PanelForecaster:
             [f"classifier_{m + 1}" for m in range(p.shape[1])],
         )
         self._target: Target = read_target(self.target, self._panel)
-        chosen = plan(self._panel, Options(preset=self.preset, engine=self.engine, settings=self.settings))
+        options = Options(preset=self.preset, engine=self.engine, settings=self.settings)
+        chosen = plan(self._panel, options, self._target)
         cases = tuple(_case(str(n), p[n], y[n]) for n in range(len(p)))
         learner, rng = chosen.method.learner, generator(self.random_state, "fit", 1)
         self._adopt(learner.update(rng, History(self._panel, cases), None))

@@ -5,17 +5,21 @@ from __future__ import annotations
 import pytest
 
 from quorate.assembly import Options, create_study, plan, read_target
+from quorate.baselines.confusion import ConfusionLearner, ConfusionOptions
+from quorate.baselines.infexp import InfexpLearner, InfexpOptions, every_twenty
 from quorate.baselines.simple import GuidedLearner
 from quorate.core.panel import Panel
 from quorate.core.settings import Settings
 from quorate.core.target import FunctionTarget
 from quorate.errors import SettingsError
+from quorate.policy.schedule import paper_schedule
 
 PANEL = Panel(["no", "yes"], ["ann", "ben", "cho"])
+CONSENSUS = read_target("consensus", PANEL)
 
 
 def test_the_paper_is_the_default() -> None:
-    chosen = plan(PANEL, Options())
+    chosen = plan(PANEL, Options(), CONSENSUS)
     assert (chosen.preset, chosen.model, chosen.chooser, chosen.schedule, chosen.engine) == (
         "paper",
         "full",
@@ -29,13 +33,13 @@ def test_the_paper_is_the_default() -> None:
 
 
 def test_ablations_switch_parts_of_the_model_off() -> None:
-    chosen = plan(PANEL, Options(ablate=("temperature", "correlations"), settings=Settings(eta=2.0)))
+    chosen = plan(PANEL, Options(ablate=("temperature", "correlations"), settings=Settings(eta=2.0)), CONSENSUS)
     assert chosen.settings is not None
     assert (chosen.settings.temperature, chosen.settings.correlations, chosen.settings.eta) == (False, False, 2.0)
 
 
 def test_a_majority_may_be_guided_by_the_model() -> None:
-    chosen = plan(PANEL, Options(method="majority:2", chooser="entropy", settings=Settings(eta=2.0)))
+    chosen = plan(PANEL, Options(method="majority:2", chooser="entropy", settings=Settings(eta=2.0)), CONSENSUS)
     assert isinstance(chosen.method.learner, GuidedLearner)
     assert (chosen.name, chosen.preset, chosen.max_error) == ("majority:2", "paper", None)
 
@@ -60,11 +64,71 @@ def test_a_majority_may_be_guided_by_the_model() -> None:
         (Options(method="all", engine="nuts"), "option engine does not apply to method 'all'"),
         (Options(method="classifier", chooser="entropy"), "unknown chooser for method 'classifier' 'entropy'"),
         (Options(method="until-determined", settings=Settings()), "option set does not apply"),
+        (
+            Options(method="infexp:best"),
+            "unknown method 'infexp:best'; expected infexp or infexp:finite or infexp:exact",
+        ),
+        (Options(method="infexp:"), "unknown method 'infexp:'; expected infexp"),
+        (Options(method="confusion:worst"), "unknown method 'confusion:worst'; expected confusion or confusion:mean"),
+        (Options(method="infexp", engine="gibbs"), "option engine does not apply to method 'infexp', which is not the"),
+        (Options(method="infexp", window=50), "option window does not apply to method 'infexp'"),
+        (Options(method="infexp:finite", preset="paper"), "option preset does not apply to method 'infexp:finite'"),
+        (Options(method="confusion", ablate=("temperature",)), "option ablate does not apply to method 'confusion'"),
+        (Options(method="confusion", settings=Settings()), "option set does not apply to method 'confusion'"),
+        (Options(method="infexp", max_error=1.5), "max error 1.5 is out of range"),
+        (Options(method="infexp", chooser="entropy"), "'entropy'; expected accuracy or random or panel"),
+        (Options(method="confusion", chooser="accuracy"), "'accuracy'; expected entropy or random or panel"),
+        (Options(method="infexp", schedule="never"), "'never'; expected every-20 or paper or every"),
+        (Options(method="confusion", schedule="every-20"), "unknown schedule 'every-20'; expected paper or every"),
     ],
 )
 def test_what_cannot_be_assembled_is_named(options: Options, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        plan(PANEL, options)
+        plan(PANEL, options, CONSENSUS)
+
+
+@pytest.mark.parametrize(
+    ("method", "chooser", "schedule"),
+    [
+        ("infexp", "accuracy", "every-20"),
+        ("infexp:finite", "accuracy", "every-20"),
+        ("infexp:exact", "accuracy", "every-20"),
+        ("infexp:determined", "accuracy", "every-20"),
+        ("confusion", "entropy", "every"),
+        ("confusion:mean", "entropy", "every"),
+    ],
+)
+def test_the_rivals_of_the_paper(method: str, chooser: str, schedule: str) -> None:
+    chosen = plan(PANEL, Options(method=method, max_error=0.05), CONSENSUS)
+    assert (chosen.name, chosen.chooser, chosen.schedule, chosen.max_error) == (method, chooser, schedule, 0.05)
+    assert (chosen.preset, chosen.model, chosen.engine, chosen.settings) == (None, None, None, None)
+    other = plan(PANEL, Options(method=method, chooser="random", schedule="paper"), CONSENSUS)
+    assert (other.chooser, other.schedule) == ("random", "paper")
+    for target in ("any:yes", "unanimous", "weighted:ann=3"):
+        with pytest.raises(SettingsError, match=f"forecasts the consensus only, and the target is '{target}'"):
+            create_study(PANEL, target=target, options=Options(method=method))
+
+
+def test_variants_of_the_rivals_differ_in_their_options() -> None:
+    def options(method: str) -> object:
+        learner = plan(PANEL, Options(method=method), CONSENSUS).method.learner
+        assert isinstance(learner, InfexpLearner | ConfusionLearner)
+        return learner.options
+
+    assert options("infexp") == InfexpOptions()
+    assert options("infexp:finite") == InfexpOptions(pool="finite")
+    assert options("infexp:exact") == InfexpOptions(exact=True)
+    assert options("infexp:determined") == InfexpOptions(update_only_when_determined=True)
+    assert options("confusion") == ConfusionOptions()
+    assert options("confusion:mean") == ConfusionOptions(likelihood="mean")
+
+
+def test_infexp_counts_after_every_case_whatever_its_schedule() -> None:
+    for schedule in (None, "paper"):
+        method = plan(PANEL, Options(method="infexp", schedule=schedule), CONSENSUS).method
+        assert all(method.schedule(cases) for cases in range(1, 40))
+        assert isinstance(method.learner, InfexpLearner)
+        assert method.learner.refit is (paper_schedule if schedule else every_twenty)
 
 
 def test_a_target_may_be_a_function() -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quorate.core.arrays import Floats, Ints
+
 BINS = 15
 
 
@@ -21,14 +23,23 @@ class Bin:
     right: float
 
 
+def bin_of(probability: Floats, bins: int = BINS) -> Ints:
+    """Index of the equal-width bin that each probability falls into; a bin holds its upper edge.
+
+    >>> bin_of(np.array([0.0, 0.2, 0.21, 1.0]), bins=5).tolist()
+    [0, 0, 1, 4]
+    """
+    return np.clip(np.ceil(probability * bins).astype(np.int64) - 1, 0, bins - 1)
+
+
 def reliability(probability: Sequence[float], right: Sequence[float], bins: int = BINS) -> tuple[Bin, ...]:
-    """The bins of equal width that hold any case, lowest first; a bin holds its upper edge.
+    """The bins of equal width that hold any case, lowest first.
 
     >>> [(b.cases, b.stated, b.right) for b in reliability([0.95, 0.97, 0.6], [1, 1, 0], bins=10)]
     [(1, 0.6, 0.0), (2, 0.96, 1.0)]
     """
     p, ok = np.asarray(probability, dtype=np.float64), np.asarray(right, dtype=np.float64)
-    which = np.clip(np.ceil(p * bins).astype(int) - 1, 0, bins - 1)
+    which = bin_of(p, bins)
     return tuple(
         Bin(b / bins, (b + 1) / bins, int(here.sum()), float(p[here].mean()), float(ok[here].mean()))
         for b in range(bins)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from quorate.cli.options import names, pairs
+from quorate.cli.progress import announce_compiling, progress_bar
 
 
 def replay(
@@ -20,7 +18,8 @@ def replay(
         float, typer.Option(metavar="E", help="Settle a case once its stated error is at most this.")
     ] = 0.01,
     method: Annotated[
-        str, typer.Option(metavar="NAME", help="bayes, majority:N, until-determined, all or classifier.")
+        str,
+        typer.Option(metavar="NAME", help="bayes, infexp, confusion, majority:N, until-determined, all or classifier."),
     ] = "bayes",
     target: Annotated[
         str, typer.Option(metavar="NAME", help="consensus, any:CLASS, ... (see docs/targets.md).")
@@ -32,7 +31,9 @@ def replay(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same answers.")] = 0,
     window: Annotated[int | None, typer.Option(metavar="N", help="Learn from the last N cases only.")] = None,
     schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
-    chooser: Annotated[str | None, typer.Option(metavar="NAME", help="Whom to ask: entropy, random or panel.")] = None,
+    chooser: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whom to ask: entropy, accuracy, random or panel.")
+    ] = None,
     engine: Annotated[str | None, typer.Option(metavar="NAME", help="Posterior sampler: gibbs or nuts.")] = None,
     ablate: Annotated[
         str | None, typer.Option(metavar="PART[,PART]", help="Leave out temperature, correlations or both.")
@@ -76,7 +77,9 @@ def replay(
         experts=names(experts, "--experts"),
         classifiers=names(classifiers, "--classifiers"),
     )
-    with _progress(quiet=as_json) as progress:
+    if (method.startswith("bayes") or chooser == "entropy") and not as_json:
+        announce_compiling()
+    with progress_bar("replaying", quiet=as_json) as progress:
         report = run(
             votes,
             options=options,
@@ -98,32 +101,3 @@ def replay(
     Console().print(replay_summary(report))
     for path in written:
         typer.echo(f"wrote {path}")
-
-
-@contextmanager
-def _progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on a terminal, nothing elsewhere."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda _done, _cases: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("replaying"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("replay", total=None)
-        yield lambda done, cases: bar.update(task, completed=done, total=cases)

@@ -27,6 +27,8 @@ class Forecast:
     certain: bool = False  # the votes seen force the outcome, or every vote is in
     interval: tuple[float, float] | None = None  # 95 % of the leading outcome's probability over the draws
     health: Health = field(default_factory=Health)
+    # How often each expert was seen to agree with the outcome, for choosers that go by it; a dict has no hash.
+    accuracy: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def leader(self) -> int:

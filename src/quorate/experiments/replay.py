@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -45,7 +46,7 @@ def replay(
     options = options or Options()
     rows = choose_rows(len(table), limit=limit, offset=offset, shuffle=shuffle)
     aim = read_target(target, table.panel)
-    chosen = plan(table.panel, options)
+    chosen = plan(table.panel, options, aim)
     started = time.perf_counter()
     study = Study(table.panel, target=aim, method=chosen.method, seed=seed)
     clock = Clock(fitting=time.perf_counter() - started)
@@ -74,7 +75,7 @@ def replay(
         "data_sha256": table.digest,
     }
     return ReplayReport(
-        title=f"{options.method} on {table.source}",
+        title=f"{options.method} on {Path(table.source).name}",
         method=options.method,
         settings=settings,
         summary=summarise(scored, experts=table.panel.experts, outcomes=aim.outcomes),

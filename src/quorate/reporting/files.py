@@ -34,13 +34,20 @@ def write_run(folder: str | Path, report: ReplayReport, *, seed: int, data_sha25
 
     A new folder appears with all its files at once; in an existing one each file is replaced whole.
     """
+    check_folder(folder)
+    return write_whole(
+        folder,
+        {
+            "report.html": render_report(report, version=version("quorate")),
+            "steps.csv": steps_csv(report.scored),
+            "run.json": run_json(report, seed=seed, data_sha256=data_sha256),
+        },
+    )
+
+
+def write_whole(folder: str | Path, contents: Mapping[str, str]) -> tuple[Path, ...]:
+    """Write texts by their names: none of them appears before all are written, and each is replaced whole."""
     target = Path(folder)
-    check_folder(target)
-    contents = {
-        "report.html": render_report(report, version=version("quorate")),
-        "steps.csv": steps_csv(report.scored),
-        "run.json": run_json(report, seed=seed, data_sha256=data_sha256),
-    }
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         inside = target.is_dir()
@@ -129,7 +136,7 @@ def run_json(report: ReplayReport, *, seed: int, data_sha256: str) -> str:
         "versions": versions(),
         "figures": figures(report),
     }
-    return json.dumps(_plain(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def versions() -> dict[str, str]:
@@ -143,12 +150,12 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """A value as JSON can hold it: mappings and sequences by their parts, no number that is not finite."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
+        return {str(name): plain(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
+        return [plain(part) for part in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)

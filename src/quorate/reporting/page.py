@@ -30,17 +30,22 @@ def safe(text: Text) -> str:
 
 
 def table(
-    caption: str, headers: Sequence[str], rows: Sequence[Sequence[Text]], *, numbers: Sequence[int] = ()
+    caption: str,
+    headers: Sequence[str],
+    rows: Sequence[Sequence[Text]],
+    *,
+    numbers: Sequence[int] = (),
+    best: Sequence[int] = (),
 ) -> Markup:
-    """A table whose first cell of each row is its header; `numbers` are the columns set flush right."""
+    """A table whose rows begin with their header; `numbers` are columns set flush right, `best` rows set off."""
     kind = dict.fromkeys(numbers, ' class="number"')
     head = "".join(f'<th scope="col"{kind.get(n, "")}>{safe(text)}</th>' for n, text in enumerate(headers))
     body = "".join(
-        "<tr>"
+        ('<tr class="best">' if at in best else "<tr>")
         + f'<th scope="row">{safe(row[0])}</th>'
         + "".join(f"<td{kind.get(n, '')}>{safe(cell)}</td>" for n, cell in enumerate(row[1:], 1))
         + "</tr>\n"
-        for row in rows
+        for at, row in enumerate(rows)
     )
     return Markup(
         f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0"><table>'
@@ -59,7 +64,7 @@ def plot(name: str, title: str, svg: str, description: str, caption: Text, *, wi
     )
 
 
-def section(title: str, *parts: Markup) -> Markup:
+def section(title: Text, *parts: Markup) -> Markup:
     """A titled part of the page."""
     inner = "\n".join(part.html for part in parts)
     return Markup(f"<section><h2>{safe(title)}</h2>\n{inner}</section>")
@@ -114,14 +119,14 @@ def folded(summary: str, *parts: Markup) -> Markup:
     return Markup(f"<details><summary>{safe(summary)}</summary>\n{inner}</details>")
 
 
-def page(title: str, *parts: Markup) -> str:
-    """The whole page: no script, and nothing is fetched from anywhere."""
+def page(title: str, *parts: Markup, css: str = "") -> str:
+    """The whole page, which fetches nothing from anywhere; `css` adds to the style that all pages share."""
     body = "\n".join(part.html for part in parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{safe(title)}</title>\n<style>{_theme()}{_css()}</style>\n</head>\n"
+        f"<title>{safe(title)}</title>\n<style>{_theme()}{stored('page.css')}{css}</style>\n</head>\n"
         f"<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
     )
 
@@ -135,5 +140,6 @@ def _theme() -> str:
     )
 
 
-def _css() -> str:
-    return files("quorate.reporting").joinpath("page.css").read_text(encoding="utf-8")
+def stored(name: str) -> str:
+    """A style or script that lies beside this module."""
+    return files("quorate.reporting").joinpath(name).read_text(encoding="utf-8")

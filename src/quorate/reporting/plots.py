@@ -23,6 +23,7 @@ from quorate.reporting.style import (
     STATED,
     blank,
     grid,
+    legend,
     name_ticks,
     percent_ticks,
     titled,
@@ -69,7 +70,7 @@ def queries_over_time(scored: Sequence[Scored], summary: Summary) -> Figure:
     _whole_ticks(axes, len(scored))
     grid(axes, "y")
     titled(axes, x="case, in the order of the stream", y="queries")
-    _legend(axes, columns=3)
+    legend(axes, columns=3)
     return figure
 
 
@@ -91,7 +92,7 @@ def stated_and_actual(scored: Sequence[Scored]) -> Figure:
     _whole_ticks(axes, len(scored))
     grid(axes, "y")
     titled(axes, x="case, in the order of the stream", y="errors so far")
-    _legend(axes, columns=3)
+    legend(axes, columns=3)
     return figure
 
 
@@ -134,7 +135,7 @@ def reliability_plot(scored: Sequence[Scored]) -> Figure:
     )
     grid(axes, "x")
     titled(axes, x="error of the settled cases", y="stated error")
-    _legend(axes, columns=2, only=2)
+    legend(axes, columns=2, only=2)
     return figure
 
 
@@ -200,7 +201,7 @@ def who_was_asked(summary: Summary) -> Figure:
     percent_ticks(axes.xaxis, [tick for tick in (0.0, 0.25, 0.5, 0.75, 1.0) if tick <= widest + 0.06])
     grid(axes, "x")
     titled(axes, x="share of the cases")
-    _legend(axes, columns=5)
+    legend(axes, columns=5)
     return figure
 
 
@@ -279,20 +280,3 @@ def _root_scale(axes: Axes, highest: float) -> None:
     percent_ticks(axes.xaxis, ticks)
     axes.minorticks_off()
     axes.tick_params(axis="y", pad=11)  # a dot at 0 stands on the axis
-
-
-def _legend(axes: Axes, *, columns: int, only: int | None = None) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    axes.figure.legend(
-        handles[:only],
-        labels[:only],
-        loc="outside upper left",
-        ncols=columns,
-        frameon=False,
-        fontsize=SMALL,
-        labelcolor=INK,
-        handlelength=1.4,
-        columnspacing=1.3,
-        borderpad=0.1,
-        handletextpad=0.6,
-    )

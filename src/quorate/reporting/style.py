@@ -25,6 +25,8 @@ RAW = "#9cc3e4"
 NOBODY = "#a9b2bc"
 PLACES = ("#0a4d86", "#3d86c0", "#83b5dd", "#b9d5ec", "#dfe9f3")
 """Asked first, second, third ...: one hue that fades, told apart by lightness alone."""
+METHODS = (STATED, ACTUAL, "#1d7a55", "#7b4ba8", "#8a6d00")
+"""Methods that are compared, in their order; safe for the colour-blind together with a mark of their own."""
 
 LIGHT_AND_DARK = {
     "ink": (INK, "#e8edf2"),
@@ -35,6 +37,9 @@ LIGHT_AND_DARK = {
     "soft": (SOFT, "#27435c"),
     "raw": (RAW, "#3f6f97"),
     "nobody": (NOBODY, "#6f7b87"),
+    "method-3": (METHODS[2], "#5fcf9f"),
+    "method-4": (METHODS[3], "#c39af0"),
+    "method-5": (METHODS[4], "#dcc04a"),
     "place-1": (PLACES[0], "#9ad0fb"),
     "place-2": (PLACES[1], "#5ea4da"),
     "place-3": (PLACES[2], "#3b79ab"),
@@ -103,6 +108,24 @@ def percent_ticks(axis: Axis, at: Sequence[float]) -> None:
     """Ticks at shares, written as percentages."""
     axis.set_ticks(at)
     axis.set_ticklabels([f"{100 * share:g} %" for share in at])
+
+
+def legend(axes: Axes, *, columns: int, only: int | None = None) -> None:
+    """A legend above the axes, flush left; `only` leaves out all but the first entries."""
+    handles, labels = axes.get_legend_handles_labels()
+    axes.figure.legend(
+        handles[:only],
+        labels[:only],
+        loc="outside upper left",
+        ncols=columns,
+        frameon=False,
+        fontsize=SMALL,
+        labelcolor=INK,
+        handlelength=1.4,
+        columnspacing=1.3,
+        borderpad=0.1,
+        handletextpad=0.6,
+    )
 
 
 def to_png(figure: Figure, dpi: int = 144) -> bytes:

@@ -52,7 +52,7 @@ slice_mean = slicer(log_density_mean)
 
 @kernel
 def log_density_row_scale(t: float, line: RowLine) -> float:
-    """Along the common scale of mean, coefficients and residual sd; in (mean, coefficients, log v) its Jacobian is a^size."""
+    """Along the common scale a of mean, coefficients and residual sd: the Jacobian is a^size in (mean, b, log v)."""
     a = math.exp(t)
     masses = log_mass_between(line.lower, line.upper, line.mean, line.slope, 0.0, a, a * math.sqrt(line.v))
     prior = log_prior_mu(line.prior, a * line.mu) + log_prior_row(line.prior, line.size, a * a * line.v, a * a * line.q)
@@ -153,7 +153,7 @@ def _random_line(
 def collapse_row(
     rng: np.random.Generator, data: Data, prior: Prior, state: State, h: int, k: int, widths: Widths, warming: bool
 ) -> bool:
-    """Move one expert coordinate's mean and row with its latents integrated out, then redraw them; False if singular."""
+    """Move a coordinate's mean and row with its latents integrated out, then redraw these; False if singular."""
     c = first_expert(data) + h * (data.K - 1) + k
     count, width = data.counts[h], widths.row[c]
     row = take_row(state, prior, c)

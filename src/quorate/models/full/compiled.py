@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import os
 import platform
 import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
+
+from quorate.places import cache_root
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 
@@ -30,15 +31,6 @@ def source_hash() -> str:
         if b"kernel" in source:  # the others cannot change what is compiled
             digest.update(str(path.relative_to(root)).encode() + source)
     return digest.hexdigest()[:16]
-
-
-def cache_root() -> Path:
-    """Where compiled kernels are kept: $QUORATE_CACHE_DIR, else $XDG_CACHE_HOME/quorate, else ~/.cache/quorate."""
-    own = os.environ.get("QUORATE_CACHE_DIR")
-    if own:
-        return Path(own)
-    shared = os.environ.get("XDG_CACHE_HOME")
-    return (Path(shared) if shared else Path(os.path.expanduser("~/.cache"))) / "quorate"  # noqa: PTH111  # never raises
 
 
 def writable(folder: Path) -> bool:
@@ -58,6 +50,12 @@ def cache_folder() -> Path | None:
     return folder if writable(folder) else None
 
 
+def is_compiled() -> bool:
+    """Whether an earlier process has left the compiled sampler, so that its first use need not wait for a compiler."""
+    folder = cache_folder()
+    return folder is not None and any(folder.rglob("sweep.run-*.nbc"))
+
+
 def kernel(function: Kernel) -> Kernel:
     """Compile a function to machine code that runs without the interpreter's lock.
 
@@ -69,10 +67,12 @@ def kernel(function: Kernel) -> Kernel:
     """
     here = Path(inspect.getfile(function)).is_file()  # what is typed at a prompt has no file and is not kept
     folder = cache_folder() if here else None
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder or before)
+    config = cast(Any, numba.config)  # its settings are made as it is imported
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder or before)
     try:
-        compiled: Kernel = numba.njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
+        # A division by zero gives an infinity, as in numpy, and not an exception from inside a run.
+        compiled = numba.njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
     finally:
-        numba.config.CACHE_DIR = before
-    return compiled
+        config.CACHE_DIR = before
+    return cast(Kernel, compiled)

@@ -12,10 +12,10 @@ import numpy as np
 from quorate.core.arrays import Floats, Ints
 from quorate.core.health import Health
 from quorate.core.settings import Settings
-from quorate.errors import HealthError, InputError
+from quorate.errors import HealthError
 from quorate.models.draws import Draws
 from quorate.models.full.normal import prior_draws
-from quorate.models.full.state import Data, Prior, State, Widths, make_data, make_prior, make_widths
+from quorate.models.full.state import Data, Prior, State, Widths, check_data, make_data, make_prior, make_widths
 from quorate.models.full.sweep import Record, run
 from quorate.models.health import fit_health
 
@@ -88,25 +88,8 @@ def _start_chain(
     return Chain(rng, State(z, mu, Sigma, np.linalg.inv(Sigma), start), make_widths(experts, size))
 
 
-def check_data(log_ratios: Floats, votes: Ints, classes: int) -> None:
-    """Refuse arrays whose shapes or values do not make a history."""
-    if log_ratios.ndim != 3 or votes.ndim != 2 or len(log_ratios) != len(votes):
-        raise InputError(
-            f"log-ratios of shape {log_ratios.shape} and votes of shape {votes.shape} do not make a history; "
-            "expected (n, M, K-1) and (n, H)"
-        )
-    if log_ratios.shape[2] != classes - 1:
-        raise InputError(
-            f"log-ratios of {log_ratios.shape[2]} coordinates; expected {classes - 1} for {classes} classes"
-        )
-    if votes.size and not (votes.min() >= -1 and votes.max() < classes):
-        raise InputError(f"votes from {votes.min()} to {votes.max()}; expected -1 (none) to {classes - 1}")
-    if np.isinf(log_ratios).any():
-        raise InputError("log-ratios hold infinities; clip them first (quorate.models.full.simplex.log_ratios)")
-
-
 def start(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes: int, settings: Settings) -> Chains:
-    """Chains at overdispersed starts over log-ratios (n, M, K-1), NaN where missing, and votes (n, H), -1 where none."""
+    """Chains at wide starts over log-ratios (n, M, K-1), NaN where missing, and votes (n, H), -1 where none."""
     check_data(log_ratios, votes, classes)
     chains = tuple(
         _start_chain(own, log_ratios, votes, classes=classes, settings=settings, tau=START_TAU[number % len(START_TAU)])
@@ -125,8 +108,10 @@ def _advance_chain(data: Data, prior: Prior, chain: Chain, warmup: int, draws: i
 
 
 def advance(chains: Chains, *, warmup: int, draws: int, threads: int = THREADS) -> tuple[Chains, Draws]:
-    """All chains `warmup` sweeps further, slice widths adapting, and then `draws` kept sweeps; the number of threads
-    changes nothing but the time."""
+    """All chains `warmup` sweeps further, slice widths adapting, and then `draws` kept sweeps.
+
+    The number of threads changes nothing but the time: each chain has a generator of its own.
+    """
     if len(chains.data.votes) == 0:
         return _advance_prior(chains, draws)
     with ThreadPoolExecutor(threads) as pool:
@@ -177,7 +162,7 @@ def sample(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes
 def fit(
     rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes: int, settings: Settings
 ) -> tuple[Draws, Health]:
-    """Draws and whether they pass the gate; chains that fail it go on for as many sweeps again, up to `extensions` times.
+    """Draws and whether they pass the gate; chains that fail it go on for as many sweeps again, a few times.
 
     After an extension the same share of all sweeps is thrown away as warm-up and the rest thinned to as many draws as
     before, so that a forecast costs the same after a hard fit as after an easy one.
@@ -193,6 +178,6 @@ def fit(
         everything = everything.then(more).last(min(times * settings.draws, everything.shape[1] + more.shape[1]))
         draws = everything.last(times * settings.draws, every=times)
         health = fit_health(draws, settings)
-    if health.rhat is None:
+    if not all(np.isfinite(part).all() for part in (draws.mu, draws.s, draws.omega, draws.tau)):
         raise HealthError(f"the sampler gave nothing that may be used: {'; '.join(health.reasons)}")
     return draws, health

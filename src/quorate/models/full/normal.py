@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +9,10 @@ from scipy.linalg import solve_triangular
 
 from quorate.core.arrays import Floats, Ints
 from quorate.core.settings import Settings
+from quorate.errors import HealthError
 from quorate.models.draws import Draws
 from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
-from quorate.models.full.simplex import probabilities, softmax, tempered
+from quorate.models.full.simplex import probabilities, tempered
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,14 @@ def prior_parameters(
 def factor(omega: Floats) -> Floats:
     """Cholesky factors of correlation matrices (..., d, d), the diagonal raised a little where one is singular."""
     raised = omega
-    for exponent in range(-14, -2):
+    for exponent in range(-14, 0):
         try:
-            return np.linalg.cholesky(raised)
+            L: Floats = np.linalg.cholesky(raised).astype(np.float64)
         except np.linalg.LinAlgError:
             raised = omega + 10.0**exponent * np.eye(omega.shape[-1])
-    return np.linalg.cholesky(raised)
+        else:
+            return L
+    raise HealthError("a correlation matrix is so far from positive definite that nothing can be simulated from it")
 
 
 def vote_probabilities(z: Floats, tau: float | Floats, *, temperature: bool) -> Floats:
@@ -144,13 +146,3 @@ def condition(mu: Floats, L: Floats, observed: Floats) -> tuple[Floats, Floats]:
     white = solve_triangular(L[:m, :m], observed - mu[:m], lower=True)
     mean: Floats = mu[m:] + L[m:, :m] @ white
     return mean, L[m:, m:]
-
-
-def gumbel_votes(rng: np.random.Generator, utilities: Floats) -> Ints:
-    """The class of largest utility once Gumbels are added: a draw from softmax(utilities), (..., K) to (...)."""
-    noise = -np.log(rng.standard_exponential(utilities.shape))
-    votes: Ints = np.argmax(utilities + noise, axis=-1).astype(np.int64)
-    return votes
-
-
-_ = (math, softmax)

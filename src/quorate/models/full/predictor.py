@@ -98,5 +98,5 @@ class FullPredictor:
 
 def _cholesky(omega: Floats) -> Floats:
     """Cholesky factors (S, d, d) of correlation matrices."""
-    factor: Floats = np.linalg.cholesky(omega + JITTER * np.eye(omega.shape[-1]))
+    factor: Floats = np.asarray(np.linalg.cholesky(omega + JITTER * np.eye(omega.shape[-1])), dtype=np.float64)
     return factor

@@ -142,7 +142,7 @@ def _residual(row: Row, stats: Moments, mu: Floats) -> float:
         offset -= b[a] * (stats.mean[others[a]] - mu[others[a]])
         for e in range(b.shape[0]):
             rss += b[a] * b[e] * stats.scatter[others[a], others[e]]
-    return max(rss, 0.0) + stats.n * offset * offset
+    return float(max(rss, 0.0) + stats.n * offset * offset)
 
 
 @kernel
@@ -237,7 +237,7 @@ def log_density_scale(t: float, line: ScaleLine) -> float:
     size = line.rest.shape[0]
     half_p = 0.5 * (size + 2.0 * line.prior.eta - 2.0)
     x = line.x * math.exp(t)
-    total = (line.prior.eta + size - 1.0 - 0.5 * line.n) * t - 0.5 * line.rss / x
+    total: float = (line.prior.eta + size - 1.0 - 0.5 * line.n) * t - 0.5 * line.rss / x
     for j in range(size):
         variance = line.rest[j] + line.slope[j] ** 2 * x
         if j != line.c and not line.rest[j] > SINGULAR * variance:

@@ -9,6 +9,7 @@ import numpy as np
 
 from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.settings import Settings
+from quorate.errors import InputError
 from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
 from quorate.models.full.compiled import kernel
 from quorate.models.full.truncated import IMPOSSIBLE
@@ -58,6 +59,23 @@ class Widths(NamedTuple):
     expert: Floats  # (H,) scale of one expert
     shift: Floats  # (d,) shift of one coordinate
     row: Floats  # (d, 4) collapsed rows: mean, scale, conditional variance, random lines
+
+
+def check_data(log_ratios: Floats, votes: Ints, classes: int) -> None:
+    """Refuse arrays whose shapes or values do not make a history."""
+    if log_ratios.ndim != 3 or votes.ndim != 2 or len(log_ratios) != len(votes):
+        raise InputError(
+            f"log-ratios of shape {log_ratios.shape} and votes of shape {votes.shape} do not make a history; "
+            "expected (n, M, K-1) and (n, H)"
+        )
+    if log_ratios.shape[2] != classes - 1:
+        raise InputError(
+            f"log-ratios of {log_ratios.shape[2]} coordinates; expected {classes - 1} for {classes} classes"
+        )
+    if votes.size and not (votes.min() >= -1 and votes.max() < classes):
+        raise InputError(f"votes from {votes.min()} to {votes.max()}; expected -1 (none) to {classes - 1}")
+    if np.isinf(log_ratios).any():
+        raise InputError("log-ratios hold infinities; clip them first (quorate.models.full.simplex.log_ratios)")
 
 
 def make_data(log_ratios: Floats, votes: Ints, classes: int) -> Data:

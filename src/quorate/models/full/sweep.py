@@ -32,9 +32,6 @@ def sweep(rng: np.random.Generator, data: Data, prior: Prior, state: State, widt
     move_groups(rng, data, prior, state, widths, warming)
     if not sweep_latents(rng, data, prior, state):
         return False
-    move_groups(rng, data, prior, state, widths, warming)
-    if not sweep_latents(rng, data, prior, state):
-        return False
     stats = moments(state.z)
     draw_rows(rng, prior, state, stats)
     if prior.correlated:  # without correlations the rows' conditional variances are the variances

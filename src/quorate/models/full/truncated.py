@@ -129,7 +129,7 @@ def log_mass_between(
             total += _log_far_mass(near, far)
             continue
         mass = cdf(near)
-        if far > -9.0:
+        if far > -9.0 or near < -5.0:  # elsewhere the far side is too small to change a digit
             mass -= cdf(far)
         product *= mass
         if product < 1e-100:

@@ -1,0 +1,256 @@
+"""Which method would have saved most on these votes: error-cost curves of all of them, with their uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from quorate.assembly import Options, plan, read_target
+from quorate.assurance import bootstrap
+from quorate.assurance.bootstrap import Figure, Interval, Rows, area_under, mean_of, resampled_rows
+from quorate.assurance.calibration import reliability
+from quorate.assurance.runs import TIE, Run
+from quorate.core.arrays import Floats
+from quorate.core.panel import Panel
+from quorate.core.protocols import Target
+from quorate.data.table import Table
+from quorate.errors import SettingsError
+from quorate.experiments.cell import Cell, Line, run_of_line
+from quorate.experiments.protocol import paper_runs
+from quorate.experiments.sweep import Failure, Progress, sweep
+from quorate.reporting.comparison import Comparison, Curve, Difference, Point, Recommendation
+from quorate.study.seeds import generator
+
+MAX_ERRORS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
+EDGE = 50
+
+
+def default_methods(panel: Panel) -> tuple[str, ...]:
+    """Every method there is, for a panel."""
+    majorities = tuple(f"majority:{n}" for n in range(1, len(panel.experts)))
+    return ("bayes", "infexp", "confusion", *majorities, "until-determined", "all", "classifier")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is compared, and how."""
+
+    methods: tuple[str, ...]
+    max_errors: tuple[float, ...] = MAX_ERRORS
+    runs: int | None = None  # of the protocol's 12
+    target: str = "consensus"
+    costs: Mapping[str, float] | None = None
+    options: Options = field(default_factory=Options)  # what the model's methods share; others take none of it
+    seed: int = 0
+
+
+def compare(
+    table: Table,
+    request: Request,
+    *,
+    results: Path,
+    executor: Executor,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run every method at every allowed error on the protocol's runs, and hold them against each other."""
+    target = read_target(request.target, table.panel)
+    costs = _costs(table.panel, request.costs)
+    cells = _cells(table, request, target)
+    done = sweep(cells, {table.digest: table}, results=results, executor=executor, progress=progress)
+    return comparison_of(table, request, target, costs, done.lines, done.failures)
+
+
+def _costs(panel: Panel, given: Mapping[str, float] | None) -> dict[str, float]:
+    costs = dict.fromkeys(panel.experts, 1.0)
+    for name, cost in (given or {}).items():
+        panel.expert(name)
+        if not 0 <= cost < float("inf"):
+            raise SettingsError(f"cost {cost:g} of expert {name!r} is out of range; expected a number of at least 0")
+        costs[name] = cost
+    return costs
+
+
+def _cells(table: Table, request: Request, target: Target) -> list[Cell]:
+    """Every run of every method; one that does not stop by its stated error runs once, whatever error is allowed."""
+    if not request.methods:
+        raise SettingsError("no method to compare; expected at least one")
+    cells = []
+    for method in dict.fromkeys(request.methods):
+        for max_error in dict.fromkeys(sorted(request.max_errors)):
+            shared = request.options if _kind(method) == "model" else Options()
+            options = replace(shared, method=method, max_error=max_error)
+            stops_by_error = plan(table.panel, options, target).max_error is not None
+            if not stops_by_error:
+                options = replace(options, max_error=Options().max_error)
+            for number, run in enumerate(paper_runs(len(table), request.runs)):
+                seed = request.seed * 1000 + number
+                cells.append(Cell(table.source, table.digest, options, request.target, run, seed))
+    return list(dict.fromkeys(cells))
+
+
+def comparison_of(
+    table: Table,
+    request: Request,
+    target: Target,
+    costs: dict[str, float],
+    lines: Sequence[Line],
+    failures: Sequence[Failure],
+) -> Comparison:
+    """The comparison that finished cells give."""
+    panel = table.panel
+    by_index = {panel.expert(name): cost for name, cost in costs.items()}
+    groups: dict[tuple[str, float | None], list[Line]] = {}
+    for line in lines:
+        groups.setdefault((line.cell.options.method, line.figures["max_error"]), []).append(line)
+    runs = {key: [run_of_line(line, by_index) for line in group] for key, group in groups.items()}
+    everything = [run for group in runs.values() for run in group]
+    if not everything:
+        raise SettingsError(f"no cell of the comparison worked; the first failure: {failures[0].reason}")
+    rows = resampled_rows(generator(request.seed, "bootstrap"), everything)
+    there = (table.votes >= 0).astype(np.float64)
+    walked = there[np.unique(np.concatenate([run.rows for run in everything]))]
+    panel_cost = float((walked @ np.array([costs[name] for name in panel.experts])).mean())
+    points = {key: _point(key[1], groups[key], runs[key], rows, panel, target.outcomes, panel_cost) for key in groups}
+    curves = _curves(points)
+    return Comparison(
+        table=table.source,
+        cases=len(table),
+        run_length=max(len(run) for run in everything),
+        runs=max(point.runs for point in points.values()),
+        target=request.target,
+        experts=panel.experts,
+        outcomes=target.outcomes,
+        costs=costs,
+        panel_cost=panel_cost,
+        panel_queries=float(walked.sum(axis=1).mean()),
+        curves=curves,
+        differences=_differences(runs, rows),
+        recommendations=tuple(_recommend(e, curves, walked) for e in sorted(set(request.max_errors))),
+        failures=tuple(
+            f"{failure.cell.options.method} at {failure.cell.options.max_error:g}, offset {failure.cell.run.offset}, "
+            f"shuffle {failure.cell.run.shuffle}: {failure.reason}"
+            for failure in failures
+        ),
+        data_sha256=table.digest,
+        seed=request.seed,
+    )
+
+
+def _point(
+    max_error: float | None,
+    lines: Sequence[Line],
+    runs: Sequence[Run],
+    rows: Rows,
+    panel: Panel,
+    outcomes: Sequence[str],
+    panel_cost: float,
+) -> Point:
+    def over(figure: Figure) -> Interval:
+        return bootstrap.interval(figure, rows, runs)
+
+    wrong = sum(int(((run.error > 0) & (run.truth != TIE)).sum()) for run in runs)
+    asked = np.bincount(
+        [expert for line in lines for experts in line.cases["asked"] for expert in experts],
+        minlength=len(panel.experts),
+    )
+    length = min(len(run) for run in runs)
+    by_place = np.mean([run.queries[:length] for run in runs], axis=0)
+    return Point(
+        max_error=max_error,
+        runs=len(runs),
+        cases=sum(map(len, runs)),
+        wrong=wrong,
+        ties=sum(int((run.truth == TIE).sum()) for run in runs),
+        queries=over(bootstrap.mean_queries),
+        cost=over(bootstrap.mean_cost),
+        saved_share=over(mean_of(lambda run: 1 - run.cost / panel_cost)),
+        error=over(bootstrap.error_rate),
+        stated=over(bootstrap.stated_error),
+        ece=over(bootstrap.calibration_error),
+        no_human=over(bootstrap.no_human_share),
+        by_class={name: over(bootstrap.class_error(j)) for j, name in enumerate(outcomes)},
+        first_50=float(np.mean([run.queries[:EDGE].mean() for run in runs])),
+        last_50=float(np.mean([run.queries[-EDGE:].mean() for run in runs])),
+        queries_by_place=tuple(by_place.tolist()),
+        by_expert={name: float(n / max(asked.sum(), 1)) for name, n in zip(panel.experts, asked, strict=True)},
+        reliability=reliability(*_pooled(runs)),
+        unhealthy_fits=sum(line.figures["unhealthy_fits"] for line in lines),
+        forced_asks=sum(line.figures["forced_asks"] for line in lines),
+        seconds=sum(line.times["seconds"] for line in lines),
+    )
+
+
+def _pooled(runs: Sequence[Run]) -> tuple[list[float], list[float]]:
+    probability: Floats = np.concatenate([run.probability for run in runs])
+    right: Floats = np.concatenate([1 - run.error for run in runs])
+    return probability.tolist(), right.tolist()
+
+
+def _curves(points: Mapping[tuple[str, float | None], Point]) -> tuple[Curve, ...]:
+    methods = list(dict.fromkeys(method for method, _ in points))
+    by_method = {
+        method: tuple(
+            sorted((p for (name, _), p in points.items() if name == method), key=lambda p: p.max_error or 0.0)
+        )
+        for method in methods
+    }
+    swept = [found for found in by_method.values() if len(found) > 1]
+    low = max((min(p.cost.value for p in found) for found in swept), default=0.0)
+    high = min((max(p.cost.value for p in found) for found in swept), default=0.0)
+
+    def area(found: tuple[Point, ...]) -> float | None:
+        if len(found) < 2 or high <= low:
+            return None
+        return area_under([p.cost.value for p in found], [p.error.value for p in found], low, high)
+
+    return tuple(Curve(method, _kind(method), found, area(found)) for method, found in by_method.items())
+
+
+def _kind(method: str) -> Literal["model", "rival", "simple"]:
+    name = method.partition(":")[0]
+    return "model" if name == "bayes" else "rival" if name in ("infexp", "confusion") else "simple"
+
+
+def _differences(runs: Mapping[tuple[str, float | None], list[Run]], rows: Rows) -> tuple[Difference, ...]:
+    """Each model against every other method at the same allowed error, where both walked the same cases."""
+    found = []
+    for (method, max_error), own in runs.items():
+        if _kind(method) != "model" or max_error is None:
+            continue
+        for (other, other_error), theirs in runs.items():
+            same = other != method and other_error in (max_error, None)
+            if same and [run.rows.tolist() for run in own] == [run.rows.tolist() for run in theirs]:
+                pair = [
+                    bootstrap.paired_difference(figure, rows, own, theirs)
+                    for figure in (bootstrap.mean_queries, bootstrap.mean_cost, bootstrap.error_rate)
+                ]
+                found.append(Difference(max_error, method, other, *pair))
+    return tuple(found)
+
+
+def _recommend(max_error: float, curves: Sequence[Curve], walked: Floats) -> Recommendation:
+    """The cheapest method whose realised error does not exceed what is allowed."""
+    kept = [
+        (point, curve)
+        for curve in curves
+        for point in curve.points
+        if point.max_error in (max_error, None) and point.error.value <= max_error
+    ]
+    if not kept:
+        text = f"At {max_error:.1%} error allowed, no method kept its promise on these votes: ask everyone."
+        return Recommendation(max_error, None, text)
+    point, curve = min(kept, key=lambda pair: pair[0].cost.value)
+    experts = walked.sum(axis=1).mean()
+    text = (
+        f"At {max_error:.1%} error allowed, {curve.method} asks {point.queries.value:.2f} of {experts:.1f} experts on "
+        f"average (95 % interval {point.queries.low:.2f} to {point.queries.high:.2f}) and saves "
+        f"{point.saved_share.value:.0%} of the cost of the whole panel ({point.saved_share.low:.0%} to "
+        f"{point.saved_share.high:.0%}); it was wrong on {point.wrong} of {point.cases} cases, "
+        f"{point.error.value:.2%} ({point.error.low:.2%} to {point.error.high:.2%})."
+    )
+    return Recommendation(max_error, curve.method, text)

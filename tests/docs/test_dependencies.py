@@ -1,0 +1,36 @@
+"""Every dependency is annotated with a module that needs it, and that module imports it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINE = re.compile(r'^\s+"([a-zA-Z0-9_-]+)(?:\[[a-z]+\])?>=[^"]+",\s*(?:#\s*(.*))?$', re.MULTILINE)
+LATER = {"service", "storage"}  # packages of the architecture that are not there yet
+
+
+def requirements() -> list[tuple[str, str]]:
+    """Names and notes of every requirement that has a lower bound."""
+    return LINE.findall((ROOT / "pyproject.toml").read_text())
+
+
+def sources(module: str) -> str:
+    """The text of a module, or of every module of a package."""
+    path = ROOT / "src" / "quorate" / module.replace(".", "/")
+    files = sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    return "\n".join(file.read_text() for file in files)
+
+
+@pytest.mark.parametrize(("name", "note"), requirements(), ids=[name for name, _ in requirements()])
+def test_a_dependency_says_who_needs_it(name: str, note: str) -> None:
+    assert note, f"{name} has no note in pyproject.toml"
+    if name == "hatchling" or note.startswith(("tests", "make check")):
+        return
+    for module in re.split(r",\s*(?:and )?", note):
+        word = module.strip()
+        if word in LATER or word.startswith("every layer"):
+            continue
+        assert re.search(rf"\b{name.replace('-', '_')}\b", sources(word)), f"{word} does not import {name}"

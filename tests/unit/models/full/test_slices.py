@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from quorate.models.full.compiled import kernel
+from quorate.models.full.slices import adapted, slicer
+from quorate.models.full.truncated import IMPOSSIBLE
+
+SHAPE = 3.0
+
+
+@kernel
+def log_gamma(t: float, line: tuple[float, float]) -> float:
+    """Gamma(SHAPE) around the current value."""
+    x = line[0] + t
+    return (SHAPE - 1.0) * math.log(x) - x if x > 0.0 else IMPOSSIBLE
+
+
+@kernel
+def flat(t: float, line: tuple[float, float]) -> float:
+    return 0.0 * (t + line[0])
+
+
+@kernel
+def nowhere(t: float, line: tuple[float, float]) -> float:
+    return math.nan * (t + line[0])
+
+
+slice_gamma, slice_flat, slice_nowhere = slicer(log_gamma), slicer(flat), slicer(nowhere)
+
+
+def gamma_chain(width: float, power: float, count: int = 60_000) -> tuple[float, float]:
+    """Mean and its standard error (by batches) of a chain whose slice width is width * x^power."""
+    rng = np.random.default_rng(3)
+    x, values = 1.0, np.empty(count)
+    for i in range(count):
+        x += slice_gamma(rng, (x, 0.0), width * x**power)
+        values[i] = x
+    batches = values.reshape(60, -1).mean(axis=1)
+    return float(values.mean()), float(batches.std() / np.sqrt(60))
+
+
+@pytest.mark.parametrize("width", [0.05, 0.5, 5.0])
+def test_a_known_density(width: float) -> None:
+    mean, error = gamma_chain(width, 0.0)
+    assert mean == pytest.approx(SHAPE, abs=4 * error)
+
+
+def test_a_width_that_depends_on_what_it_changes_is_wrong() -> None:
+    mean, error = gamma_chain(0.5, 2.0)
+    assert abs(mean - SHAPE) > 8 * error
+
+
+def test_every_loop_ends() -> None:
+    rng = np.random.default_rng(0)
+    assert math.isfinite(slice_flat(rng, (0.0, 0.0), 1.0))
+    assert slice_nowhere(rng, (0.0, 0.0), 1.0) == 0.0
+
+
+def test_outside_the_support_nothing_moves() -> None:
+    assert slice_gamma(np.random.default_rng(0), (-1.0, 0.0), 1.0) == 0.0
+
+
+def test_widths_adapt_towards_three_usual_moves() -> None:
+    width = 1.0
+    for _ in range(300):
+        width = adapted(width, -0.2)
+    assert width == pytest.approx(0.6, rel=0.01)
