@@ -20,7 +20,7 @@ def test_nuts_and_gibbs_agree(settings: Settings) -> None:
     log_ratios, votes = simulate(rng, truth, 15, classes=2, classifiers=1, settings=settings, missing=0.3)
     log_ratios[3] = np.nan
     by_nuts, divergences = nuts.sample(
-        rng, log_ratios, votes, classes=2, settings=settings, chains=2, warmup=300, draws=400
+        rng, log_ratios, votes, classes=2, settings=settings, chains=2, warmup=250, draws=300
     )
     assert divergences < 40
     begun = gibbs.start(rng, log_ratios, votes, classes=2, settings=settings)

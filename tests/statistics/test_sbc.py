@@ -7,7 +7,7 @@ import pytest
 
 from tests.statistics import sbc
 
-FITS = 160
+FITS = 120
 WORST = 0.001
 """Smallest p-value, times the number of quantities, that still passes."""
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.assurance.calibration import BINS, bin_of
-from quorate.assurance.runs import Run
-from quorate.core.arrays import Floats, Ints
+from quorate.assurance.runs import TIE, Run
+from quorate.core.arrays import Bools, Floats, Ints
 from quorate.errors import InputError
 
 RESAMPLES = 1000
@@ -77,16 +77,24 @@ overstatement = mean_of(lambda run: run.stated - run.error)
 no_human_share = mean_of(lambda run: (run.queries == 0).astype(np.float64))
 
 
-def class_error(outcome: int) -> Figure:
-    """Error rate over the cases whose truth is one outcome."""
+def error_where(chosen: Callable[[Run], Bools]) -> Figure:
+    """Error rate over some of the cases."""
 
     def figure(rows: Rows, runs: Sequence[Run]) -> Floats:
-        wrong = sum(rows.totals(run, run.error * (run.truth == outcome)) for run in runs)
-        cases: Floats = np.asarray(sum(rows.totals(run, (run.truth == outcome).astype(np.float64)) for run in runs))
+        wrong = sum(rows.totals(run, run.error * chosen(run)) for run in runs)
+        cases: Floats = np.asarray(sum(rows.totals(run, chosen(run).astype(np.float64)) for run in runs))
         rate: Floats = np.divide(wrong, cases, out=np.full_like(cases, np.nan), where=cases > 0)
         return rate
 
     return figure
+
+
+def class_error(outcome: int) -> Figure:
+    """Error rate over the cases whose truth is one outcome."""
+    return error_where(lambda run: run.truth == outcome)
+
+
+decided_error = error_where(lambda run: run.truth != TIE)
 
 
 def calibration_error(rows: Rows, runs: Sequence[Run]) -> Floats:

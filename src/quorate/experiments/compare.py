@@ -24,6 +24,7 @@ from quorate.experiments.cell import Cell, Line, run_of_line
 from quorate.experiments.protocol import paper_runs
 from quorate.experiments.sweep import Failure, Progress, sweep
 from quorate.reporting.comparison import Comparison, Curve, Difference, Point, Recommendation
+from quorate.reporting.comparison_wording import share
 from quorate.study.seeds import generator
 
 MAX_ERRORS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1)
@@ -170,6 +171,7 @@ def _point(
         cost=over(bootstrap.mean_cost),
         saved_share=over(mean_of(lambda run: 1 - run.cost / panel_cost)),
         error=over(bootstrap.error_rate),
+        decided_error=over(bootstrap.decided_error),
         stated=over(bootstrap.stated_error),
         ece=over(bootstrap.calibration_error),
         no_human=over(bootstrap.no_human_share),
@@ -234,23 +236,22 @@ def _differences(runs: Mapping[tuple[str, float | None], list[Run]], rows: Rows)
 
 
 def _recommend(max_error: float, curves: Sequence[Curve], walked: Floats) -> Recommendation:
-    """The cheapest method whose realised error does not exceed what is allowed."""
+    """The cheapest method that was wrong no more often than is allowed on the cases that the panel decides."""
     kept = [
         (point, curve)
         for curve in curves
         for point in curve.points
-        if point.max_error in (max_error, None) and point.error.value <= max_error
+        if point.max_error in (max_error, None) and point.kept(max_error)
     ]
+    allowed = f"At {share(max_error)} error allowed"
     if not kept:
-        text = f"At {max_error:.1%} error allowed, no method kept its promise on these votes: ask everyone."
-        return Recommendation(max_error, None, text)
+        return Recommendation(max_error, None, f"{allowed}, no method kept its promise on these votes: ask everyone.")
     point, curve = min(kept, key=lambda pair: pair[0].cost.value)
-    experts = walked.sum(axis=1).mean()
+    experts, saved, error = walked.sum(axis=1).mean(), point.saved_share, point.decided_error
     text = (
-        f"At {max_error:.1%} error allowed, {curve.method} asks {point.queries.value:.2f} of {experts:.1f} experts on "
-        f"average (95 % interval {point.queries.low:.2f} to {point.queries.high:.2f}) and saves "
-        f"{point.saved_share.value:.0%} of the cost of the whole panel ({point.saved_share.low:.0%} to "
-        f"{point.saved_share.high:.0%}); it was wrong on {point.wrong} of {point.cases} cases, "
-        f"{point.error.value:.2%} ({point.error.low:.2%} to {point.error.high:.2%})."
+        f"{allowed}, {curve.method} asks {point.queries.value:.2f} of {experts:.3g} experts on average "
+        f"(95 % interval {point.queries.low:.2f} to {point.queries.high:.2f}) and saves {share(saved.value)} of the "
+        f"cost of the whole panel ({share(saved.low)} to {share(saved.high)}); it was wrong on {point.wrong} of "
+        f"{point.cases - point.ties} cases that the panel decides ({share(error.low)} to {share(error.high)})."
     )
     return Recommendation(max_error, curve.method, text)

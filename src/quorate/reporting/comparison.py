@@ -8,6 +8,8 @@ from typing import Literal
 from quorate.assurance.bootstrap import Interval
 from quorate.assurance.calibration import Bin
 
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Point:
@@ -21,7 +23,8 @@ class Point:
     queries: Interval
     cost: Interval  # of a case
     saved_share: Interval  # of what the whole panel costs
-    error: Interval
+    error: Interval  # a tie counts as the share that is wrong
+    decided_error: Interval  # over the cases that the panel decides: no method can avoid the error of a tie
     stated: Interval
     ece: Interval
     no_human: Interval  # share of cases
@@ -34,6 +37,10 @@ class Point:
     unhealthy_fits: int
     forced_asks: int
     seconds: float  # of all runs together
+
+    def kept(self, max_error: float) -> bool:
+        """Whether the cases that the panel decides were wrong no more often than is allowed."""
+        return self.decided_error.value <= max_error + ROUNDING
 
 
 @dataclass(frozen=True)

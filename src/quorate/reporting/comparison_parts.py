@@ -8,7 +8,6 @@ from quorate.assurance.bootstrap import Interval
 from quorate.reporting.comparison import Comparison, Curve, Point
 from quorate.reporting.comparison_plots import looks
 from quorate.reporting.comparison_wording import (
-    NOISE,
     NOTHING,
     allowed,
     ends,
@@ -78,7 +77,7 @@ def methods_table(comparison: Comparison, max_error: float) -> Markup:
     best = recommended(comparison, max_error)
     rows: list[Sequence[Text]] = []
     for curve, point in at(comparison, max_error):
-        above = point.error.value > max_error + NOISE
+        above = not point.kept(max_error)
         worst = worst_class(point)
         rows.append(
             [
@@ -91,7 +90,7 @@ def methods_table(comparison: Comparison, max_error: float) -> Markup:
                 with_interval(point.ece, share),
                 wrong_of(point),
                 with_interval(point.no_human, share),
-                beneath(share(worst[1].value), worst[0]) if worst else NOTHING,
+                beneath(share(worst[1].value), worst[0] if worst[1].value else "") if worst else NOTHING,
             ]
         )
     headers = [

@@ -9,7 +9,6 @@ from rich.text import Text
 
 from quorate.reporting.comparison import Comparison, Point
 from quorate.reporting.comparison_wording import (
-    NOISE,
     allowed,
     ends,
     number,
@@ -39,7 +38,7 @@ def comparison_table(comparison: Comparison) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
 
     def add(first: str, method: str, point: Point, *, recommended: bool) -> None:
-        above = point.max_error is not None and point.error.value > point.max_error + NOISE
+        above = point.max_error is not None and not point.kept(point.max_error)
         cells = [
             first,
             method,
