@@ -78,14 +78,14 @@ def plan(panel: Panel, options: Options, target: Target) -> Plan:
     'panel'
     """
     kind, _, rest = options.method.partition(":")
-    if kind == "bayes":
+    if kind == "bayes" and not options.method.endswith(":"):
         return _bayes(panel, options, rest)
     if kind == "infexp":
         return _infexp(panel, options, target, rest)
     if kind == "confusion":
         return _confusion(panel, options, target, rest)
     if kind == "majority" and rest:
-        if not rest.isdigit() or int(rest) > len(panel.experts):
+        if not (rest.isascii() and rest.isdigit()) or int(rest) > len(panel.experts):
             raise SettingsError(
                 f"method {options.method!r}: expected a whole number from 0 to {len(panel.experts)}, got {rest!r}"
             )

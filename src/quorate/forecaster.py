@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import warnings
+import zipfile
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -180,7 +182,10 @@ class PanelForecaster:
             about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
             draws=np.frombuffer(predictor.draws.to_npz(), dtype=np.uint8),
         )
-        Path(path).write_bytes(buffer.getvalue())
+        whole = Path(path)
+        part = whole.with_name(f".{whole.name}.part")  # a kill leaves the old file or the new one
+        part.write_bytes(buffer.getvalue())
+        part.replace(whole)
 
     @classmethod
     def load(cls, path: str | Path) -> PanelForecaster:
@@ -189,21 +194,22 @@ class PanelForecaster:
         from quorate.models.full.predictor import FullPredictor
 
         try:
-            with np.load(Path(path), allow_pickle=False) as stored:
+            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
                 about = json.loads(stored["about"].tobytes())
                 draws = Draws.from_npz(stored["draws"].tobytes())
+            found = int(about["format"])
+            params, health = about["params"], {**about["health"], "reasons": tuple(about["health"]["reasons"])}
+            settings, panel = Settings(**about["settings"]), Panel(**about["panel"])
+            model = cls(**{**params, "settings": params["settings"] and Settings(**params["settings"])})
         except FileNotFoundError:
             raise InputError(f"{path}: no such file; expected one that PanelForecaster.save wrote") from None
-        except (OSError, ValueError, KeyError, EOFError):
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
             raise InputError(f"{path}: not a file that PanelForecaster.save wrote") from None
-        if about.get("format") != FORMAT:
-            raise InputError(f"{path}: format {about.get('format')!r}, this version of quorate reads {FORMAT}")
-        params = about["params"]
-        model = cls(**{**params, "settings": params["settings"] and Settings(**params["settings"])})
-        health = {**about["health"], "reasons": tuple(about["health"]["reasons"])}
-        model._panel = Panel(**about["panel"])
-        model._target = read_target(model.target, model._panel)
-        model._adopt(FullPredictor(model._panel, Settings(**about["settings"]), draws, Health(**health)))
+        if found != FORMAT:
+            raise InputError(f"{path}: format {found}, this version of quorate reads {FORMAT}")
+        model._panel = panel
+        model._target = read_target(model.target, panel)
+        model._adopt(FullPredictor(panel, settings, draws, Health(**health)))
         return model
 
 

@@ -62,7 +62,13 @@ def test_a_model_is_saved_and_loaded_without_pickle(model: PanelForecaster, tmp_
     assert np.array_equal(
         again.posterior_["posterior"]["tau"].to_numpy(), model.posterior_["posterior"]["tau"].to_numpy()
     )
-    (tmp_path / "other.npz").write_bytes(b"not a model")
+    whole = path.read_bytes()
+    for damaged in (b"not a model", whole[:1000], whole[:500] + b"x" * 200 + whole[700:]):
+        (tmp_path / "damaged.npz").write_bytes(damaged)
+        with pytest.raises(InputError, match=r"damaged\.npz|not draws"):
+            PanelForecaster.load(tmp_path / "damaged.npz")
+    np.save(tmp_path / "other.npz", np.arange(3))
+    (tmp_path / "other.npz.npy").rename(tmp_path / "other.npz")
     with pytest.raises(InputError, match=r"not a file that PanelForecaster\.save wrote"):
         PanelForecaster.load(tmp_path / "other.npz")
     with pytest.raises(InputError, match="no such file"):

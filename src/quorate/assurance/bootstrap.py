@@ -69,6 +69,17 @@ def mean_of(values: Callable[[Run], Floats]) -> Figure:
     return figure
 
 
+def saved_share_of(panel_costs: Floats) -> Figure:
+    """Share saved of what asking everyone would have cost, given that cost for each row of the table."""
+
+    def figure(rows: Rows, runs: Sequence[Run]) -> Floats:
+        spent = sum(rows.totals(run, run.cost) for run in runs)
+        whole = sum(rows.totals(run, panel_costs[run.rows]) for run in runs)
+        return np.asarray(1 - spent / whole)
+
+    return figure
+
+
 mean_queries = mean_of(lambda run: run.queries.astype(np.float64))
 mean_cost = mean_of(lambda run: run.cost)
 error_rate = mean_of(lambda run: run.error)

@@ -156,8 +156,8 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def is_wrong(case: Scored) -> bool:
-    """Whether a case that the panel decides was settled as something else."""
-    return not case.tied and case.outcome not in case.truth
+    """Whether a case that the panel decides was settled as something else, or left to a coin."""
+    return not case.tied and case.error > 0
 
 
 def _class_error(outcome: str, scored: Sequence[Scored]) -> ClassError:

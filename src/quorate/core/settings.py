@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from quorate.errors import SettingsError
+
+RANGES = {
+    "sigma_mu": (1e-3, 1e3),
+    "sigma_sigma": (1e-2, 1e3),  # well above the floor of the scales
+    "eta": (0.05, 1e3),
+    "sigma_tau": (1e-3, 1e3),  # well above the floor of the temperature
+    "clip": (1, 300),
+    "chains": (2, 256),
+    "warmup": (0, 10**6),
+    "draws": (4, 10**6),
+    "extensions": (0, 100),
+    "latents": (1, 10**7),
+    "max_rhat": (1.0001, 100),
+    "min_ess": (1e-9, 1e9),
+}
+"""Smallest and largest value of each setting that is a number."""
 
 
 @dataclass(frozen=True)
@@ -27,21 +42,16 @@ class Settings:
     chains: int = 4
     warmup: int = 200  # sweeps thrown away in each chain
     draws: int = 500  # sweeps kept in each chain
-    extensions: int = 3  # how often a fit that fails its health gate goes on for as many sweeps again
+    extensions: int = 6  # how often a fit that fails its health gate goes on for as many sweeps again
     latents: int = 16_000  # latent draws behind one forecast, over all posterior draws
     max_rhat: float = 1.05  # health gate of a fit: largest R-hat
     min_ess: float = 100.0  # health gate of a fit: smallest effective sample size
 
     def __post_init__(self) -> None:
-        for name in ("sigma_mu", "sigma_sigma", "eta", "sigma_tau", "clip", "min_ess"):
+        for name, (least, most) in RANGES.items():
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise SettingsError(f"setting {name} = {value:g} is out of range; expected a number above 0")
-        for name, least in (("chains", 2), ("warmup", 0), ("draws", 4), ("extensions", 0), ("latents", 1)):
-            if getattr(self, name) < least:
-                raise SettingsError(f"setting {name} = {getattr(self, name)} is too small; expected {least} or more")
-        if not self.max_rhat > 1.0:
-            raise SettingsError(f"setting max_rhat = {self.max_rhat:g} is out of range; expected a number above 1")
+            if not least <= value <= most:  # NaN fails too
+                raise SettingsError(f"setting {name} = {value:g} is out of range; expected {least:g} to {most:g}")
 
     def changed(self, texts: Mapping[str, str]) -> Settings:
         """These settings with some of them read from text, as `--set name=value` gives them."""

@@ -12,6 +12,9 @@ from quorate.core.panel import Panel
 from quorate.core.protocols import Target
 from quorate.errors import TargetError
 
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Weights between which sums are told apart whatever their rounding."""
+
 ENUMERABLE = 20_000
 """Most vote patterns that a question about a target is answered by listing."""
 
@@ -62,10 +65,11 @@ class Weighted:
         left = sum(self.weight[h] for h in unasked)
         if left == 0:
             return shares
-        tally = np.round([((row == k) * np.array(self.weight)).sum() for k in range(len(self.outcomes))], 9)
+        tally = [((row == k) * np.array(self.weight)).sum() for k in range(len(self.outcomes))]
         leader = int(np.argmax(shares))
-        rivals = np.delete(tally, leader)
-        ahead = tally[leader] >= rivals.max() + left if leader == self.worst else tally[leader] > rivals.max() + left
+        best_rival = max(tally[:leader] + tally[leader + 1 :])
+        lead = round(tally[leader] - best_rival - left, 9)  # as the shares are rounded: .7 and .1 catch up with .8
+        ahead = lead >= 0 if leader == self.worst else lead > 0
         return shares if ahead else None
 
     def relevant(self, row: Ints, unasked: tuple[int, ...]) -> tuple[int, ...]:
@@ -248,7 +252,7 @@ def parse_target(text: str, panel: Panel) -> Target:
 
 def _at_least(text: str, rest: str, panel: Panel) -> AtLeast:
     number, _, class_ = rest.partition(":")
-    if not number.isdigit() or not 1 <= int(number) <= len(panel.experts):
+    if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= len(panel.experts):
         raise TargetError(f"target {text!r}: expected a whole number from 1 to {len(panel.experts)}, got {number!r}")
     if not class_:
         raise TargetError(f"target {text!r} names no class; expected atleast:{number}:CLASS")
@@ -257,14 +261,20 @@ def _at_least(text: str, rest: str, panel: Panel) -> AtLeast:
 
 def _weighted(text: str, rest: str, panel: Panel) -> Weighted:
     weight = [1.0] * len(panel.experts)
+    named = [part.partition("=")[0] for part in rest.split(",")]
+    if len(set(named)) < len(named):
+        raise TargetError(f"target {text!r} names an expert twice; give each one weight")
     for part in rest.split(","):
         name, _, number = part.partition("=")
         try:
             value = float(number)
         except ValueError:
             value = -1.0
-        if not 0 <= value < float("inf"):
-            raise TargetError(f"target {text!r}: expected EXPERT=WEIGHT with a weight of at least 0, got {part!r}")
+        if not (value == 0 or LIGHTEST <= value <= HEAVIEST):
+            raise TargetError(
+                f"target {text!r}: expected EXPERT=WEIGHT with a weight of 0, or from {LIGHTEST:g} to {HEAVIEST:g}, "
+                f"got {part!r}"
+            )
         weight[panel.expert(name)] = value
     if sum(weight) == 0:
         raise TargetError(f"target {text!r} gives every expert weight 0; at least one must count")

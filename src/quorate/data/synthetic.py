@@ -31,6 +31,10 @@ from quorate.errors import SettingsError
 Numbers = float | Sequence[float]
 """One number for all, or one for each."""
 
+SHARPEST = 1e6
+"""Largest power that a classifier's probabilities are raised to."""
+HEAVIEST = 1e6
+"""Largest weight of a class, and the inverse of the smallest."""
 LARGEST = 100_000_000
 """Most numbers (cases x observers x classes) that are drawn at once."""
 
@@ -77,8 +81,8 @@ def simulate(
     if not 0 <= missing < 1:
         raise SettingsError(f"missing = {missing:g} is out of range; expected 0 or more and less than 1")
     sharpness = _each("overconfidence", overconfidence, machines)
-    if not all(0 < power < math.inf for power in sharpness):
-        raise SettingsError(f"overconfidence = {overconfidence} is out of range; expected numbers above 0")
+    if not all(0 < power <= SHARPEST for power in sharpness):
+        raise SettingsError(f"overconfidence = {overconfidence} is out of range; expected above 0 to {SHARPEST:g}")
     skills = _Skills("skill", skill, drift_skill, humans, size)
     machine_skills = _Skills("classifier_skill", classifier_skill, drift_classifier_skill, machines, size)
     drifted = np.arange(cases) >= _drift_start(drift_at, cases, drift_skill, drift_classifier_skill)
@@ -178,8 +182,9 @@ def _each(name: str, given: Numbers, number: int) -> list[float]:
 
 def _balance(given: Sequence[float] | None, classes: int) -> Floats:
     shares = np.ones(classes) if given is None else np.array([float(share) for share in given])
-    if len(shares) != classes or not np.isfinite(shares).all() or not (shares > 0).all():
-        raise SettingsError(f"balance = {given} is wrong; expected {classes} numbers above 0, one a class")
+    if len(shares) != classes or not ((shares >= 1 / HEAVIEST) & (shares <= HEAVIEST)).all():
+        ends = f"from {1 / HEAVIEST:g} to {HEAVIEST:g}"
+        raise SettingsError(f"balance = {given} is wrong; expected {classes} numbers {ends}, one a class")
     normal: Floats = shares / shares.sum()
     return normal
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from quorate.assembly import Options, plan, read_target
 from quorate.assurance import bootstrap
-from quorate.assurance.bootstrap import Figure, Interval, Rows, area_under, mean_of, resampled_rows
+from quorate.assurance.bootstrap import Figure, Interval, Rows, area_under, resampled_rows, saved_share_of
 from quorate.assurance.calibration import reliability
 from quorate.assurance.runs import TIE, Run
+from quorate.assurance.summary import exact_interval
 from quorate.core.arrays import Floats
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
@@ -73,6 +74,8 @@ def _costs(panel: Panel, given: Mapping[str, float] | None) -> dict[str, float]:
         if not 0 <= cost < float("inf"):
             raise SettingsError(f"cost {cost:g} of expert {name!r} is out of range; expected a number of at least 0")
         costs[name] = cost
+    if not any(costs.values()):
+        raise SettingsError("every expert costs 0, so there is nothing to save; expected at least one cost above 0")
     return costs
 
 
@@ -114,9 +117,9 @@ def comparison_of(
         raise SettingsError(f"no cell of the comparison worked; the first failure: {failures[0].reason}")
     rows = resampled_rows(generator(request.seed, "bootstrap"), everything)
     there = (table.votes >= 0).astype(np.float64)
-    walked = there[np.unique(np.concatenate([run.rows for run in everything]))]
-    panel_cost = float((walked @ np.array([costs[name] for name in panel.experts])).mean())
-    points = {key: _point(key[1], groups[key], runs[key], rows, panel, target.outcomes, panel_cost) for key in groups}
+    panel_costs = there @ np.array([costs[name] for name in panel.experts])  # (N,) of asking everyone about a case
+    walked = rows.ids
+    points = {key: _point(key[1], groups[key], runs[key], rows, panel, target.outcomes, panel_costs) for key in groups}
     curves = _curves(points)
     return Comparison(
         table=table.source,
@@ -127,11 +130,13 @@ def comparison_of(
         experts=panel.experts,
         outcomes=target.outcomes,
         costs=costs,
-        panel_cost=panel_cost,
-        panel_queries=float(walked.sum(axis=1).mean()),
+        panel_cost=float(panel_costs[walked].mean()),
+        panel_queries=float(there[walked].sum(axis=1).mean()),
         curves=curves,
         differences=_differences(runs, rows),
-        recommendations=tuple(_recommend(e, curves, walked) for e in sorted(set(request.max_errors))),
+        recommendations=tuple(
+            _recommend(e, curves, float(there[walked].sum(axis=1).mean())) for e in sorted(set(request.max_errors))
+        ),
         failures=tuple(
             f"{failure.cell.options.method} at {failure.cell.options.max_error:g}, offset {failure.cell.run.offset}, "
             f"shuffle {failure.cell.run.shuffle}: {failure.reason}"
@@ -149,12 +154,16 @@ def _point(
     rows: Rows,
     panel: Panel,
     outcomes: Sequence[str],
-    panel_cost: float,
+    panel_costs: Floats,
 ) -> Point:
     def over(figure: Figure) -> Interval:
         return bootstrap.interval(figure, rows, runs)
 
     wrong = sum(int(((run.error > 0) & (run.truth != TIE)).sum()) for run in runs)
+    decided = over(bootstrap.decided_error)
+    if not wrong:  # resampling no error gives none: the exact bound of the distinct cases says what may be
+        distinct = np.unique(np.concatenate([run.rows[run.truth != TIE] for run in runs]))
+        decided = Interval(0.0, *exact_interval(0, len(distinct)))
     asked = np.bincount(
         [expert for line in lines for experts in line.cases["asked"] for expert in experts],
         minlength=len(panel.experts),
@@ -169,9 +178,10 @@ def _point(
         ties=sum(int((run.truth == TIE).sum()) for run in runs),
         queries=over(bootstrap.mean_queries),
         cost=over(bootstrap.mean_cost),
-        saved_share=over(mean_of(lambda run: 1 - run.cost / panel_cost)),
+        saved_share=over(saved_share_of(panel_costs)),
         error=over(bootstrap.error_rate),
-        decided_error=over(bootstrap.decided_error),
+        decided_error=decided,
+        overstated=over(bootstrap.overstatement),
         stated=over(bootstrap.stated_error),
         ece=over(bootstrap.calibration_error),
         no_human=over(bootstrap.no_human_share),
@@ -235,19 +245,20 @@ def _differences(runs: Mapping[tuple[str, float | None], list[Run]], rows: Rows)
     return tuple(found)
 
 
-def _recommend(max_error: float, curves: Sequence[Curve], walked: Floats) -> Recommendation:
+def _recommend(max_error: float, curves: Sequence[Curve], experts: float) -> Recommendation:
     """The cheapest method that was wrong no more often than is allowed on the cases that the panel decides."""
+    most = max(point.runs for curve in curves for point in curve.points)  # one with failed runs is not comparable
     kept = [
         (point, curve)
         for curve in curves
         for point in curve.points
-        if point.max_error in (max_error, None) and point.kept(max_error)
+        if point.max_error in (max_error, None) and point.kept(max_error) and point.runs == most
     ]
     allowed = f"At {share(max_error)} error allowed"
     if not kept:
         return Recommendation(max_error, None, f"{allowed}, no method kept its promise on these votes: ask everyone.")
     point, curve = min(kept, key=lambda pair: pair[0].cost.value)
-    experts, saved, error = walked.sum(axis=1).mean(), point.saved_share, point.decided_error
+    saved, error = point.saved_share, point.decided_error
     text = (
         f"{allowed}, {curve.method} asks {point.queries.value:.2f} of {experts:.3g} experts on average "
         f"(95 % interval {point.queries.low:.2f} to {point.queries.high:.2f}) and saves {share(saved.value)} of the "

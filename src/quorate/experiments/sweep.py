@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import threading
@@ -40,7 +41,10 @@ def read_results(path: Path) -> dict[str, Line]:
     if not path.exists():
         return {}
     found: dict[str, Line] = {}
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not a file of results ({error}); name another folder") from None
     whole, _, _cut = text.rpartition("\n")
     for number, one in enumerate(whole.splitlines(), start=1):
         try:
@@ -54,8 +58,16 @@ def read_results(path: Path) -> dict[str, Line]:
 @contextmanager
 def results_file(path: Path) -> Iterator[Callable[[str], None]]:
     """Append whole lines that survive a kill; what a kill cut short is cut off first."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("ab+") as file:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab+")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); name another folder") from None
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(f"{path}: another sweep is writing to it; wait for it or name another folder") from None
         file.seek(0)
         content = file.read()
         file.truncate(content.rfind(b"\n") + 1)

@@ -15,6 +15,8 @@ from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
 
 TAIL = (0.05, 0.95)
 """The quantiles whose effective sample size counts as that of the tails."""
+DIVERGENT_SHARE = 0.01
+"""Largest share of NUTS transitions that may diverge."""
 FLOOR_SHARE = 0.01
 """Largest share of draws that may lie within twice a floor."""
 
@@ -65,15 +67,17 @@ def fit_health(draws: Draws, settings: Settings, *, divergences: int = 0) -> Hea
         first = names[int(np.argmin(np.isfinite(values).all(axis=(1, 2))))]
         return Health(reasons=(f"draws of {first} are not finite",), divergences=divergences)
     reasons = _floor_reasons(draws, settings)
+    if divergences > DIVERGENT_SHARE * draws.tau.size:
+        reasons.append(f"{divergences} of {draws.tau.size} transitions diverged, more than {DIVERGENT_SHARE:.0%}")
     still = np.ptp(values, axis=2).min(axis=1) == 0.0  # of these R-hat and effective sample size say nothing
     if still.any():
         return Health((*reasons, f"a chain of {names[int(np.argmax(still))]} never moved"), divergences=divergences)
     rhat, bulk, tail = mixing(values)
     ess = np.minimum(bulk, tail)
     worst_rhat, worst_ess = int(np.argmax(rhat)), int(np.argmin(ess))
-    if rhat[worst_rhat] > settings.max_rhat:
+    if not rhat[worst_rhat] <= settings.max_rhat:  # NaN fails too
         reasons.append(f"R-hat {rhat[worst_rhat]:.2f} of {names[worst_rhat]} is above {settings.max_rhat:g}")
-    if ess[worst_ess] < settings.min_ess:
+    if not ess[worst_ess] >= settings.min_ess:
         reasons.append(
             f"effective sample size {ess[worst_ess]:.0f} of {names[worst_ess]} is below {settings.min_ess:g}"
         )

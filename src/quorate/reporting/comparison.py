@@ -26,6 +26,7 @@ class Point:
     error: Interval  # a tie counts as the share that is wrong
     decided_error: Interval  # over the cases that the panel decides: no method can avoid the error of a tie
     stated: Interval
+    overstated: Interval  # mean stated minus actual error: above 0 is cautious, below 0 claims too much
     ece: Interval
     no_human: Interval  # share of cases
     by_class: dict[str, Interval]  # error over the cases whose truth is that outcome; NaN where there are none

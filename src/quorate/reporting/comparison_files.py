@@ -15,7 +15,7 @@ from quorate.reporting.comparison import Comparison, Curve, Point
 from quorate.reporting.comparison_page import render_comparison
 from quorate.reporting.files import cell, check_folder, plain, versions, write_whole
 
-INTERVALS = ("queries", "cost", "saved_share", "error", "stated", "ece", "no_human")
+INTERVALS = ("queries", "cost", "saved_share", "error", "decided_error", "stated", "overstated", "ece", "no_human")
 PLAIN = ("first_50", "last_50", "unhealthy_fits", "forced_asks", "seconds")
 
 

@@ -198,7 +198,7 @@ def glance_table(comparison: Comparison) -> Markup:
     for max_error in thresholds(comparison):
         best, point = recommended(comparison, max_error), best_point(comparison, max_error)
         if best is None or point is None:
-            rows.append([allowed(max_error), "none: ask everyone", *(NOTHING for _ in range(5))])
+            rows.append([allowed(max_error), "none: ask everyone", *(NOTHING for _ in range(6))])
             continue
         rows.append(
             [
@@ -208,10 +208,11 @@ def glance_table(comparison: Comparison) -> Markup:
                 with_interval(point.saved_share, share),
                 with_interval(point.error, share),
                 with_interval(point.stated, share),
+                with_interval(point.overstated, signed),
                 wrong_of(point),
             ]
         )
-    headers = ("Allowed", "Recommended", "Queries", "Saved", "Error", "Stated error", "Wrong")
+    headers = ("Allowed", "Recommended", "Queries", "Saved", "Error", "Stated error", "Stated minus actual", "Wrong")
     return table("What is recommended at each allowed error", headers, rows, numbers=range(2, len(headers)))
 
 

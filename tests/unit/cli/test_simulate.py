@@ -68,7 +68,7 @@ def test_every_format_and_the_same_seed_the_same_table(quorate: Program, tmp_pat
         ("--skill nan", "Invalid value for --skill: 'nan' is not a number"),
         ("--correlation 2", "--correlation = 2 is out of range; expected 0 to 1"),
         ("--correlation nan", "--correlation = nan is out of range; expected 0 to 1"),
-        ("--balance 1,2", "--balance = [1.0, 2.0] is wrong; expected 3 numbers above 0"),
+        ("--balance 1,2", "--balance = [1.0, 2.0] is wrong; expected 3 numbers from 1e-06 to 1e+06"),
         ("--missing 1", "--missing = 1 is out of range"),
         ("--drift-at 500", "--drift-at = 500 is out of range; expected 1 to 499"),
         ("--drift-skill .9", "give drift_at too"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -18,16 +18,17 @@ from quorate.errors import InputError, PanelError, TargetError
 CLASSES = ["a", "b", "c"]
 EXPERTS = ["ann", "ben", "cho", "dan"]
 PANEL = Panel(CLASSES, EXPERTS)
-WEIGHTED = {"ann": 2.0, "ben": 0.0, "cho": 1.5, "dan": 1.0}
 
 
 def brute(name: str, votes: dict[str, str]) -> dict[str, float]:
     """The target of some votes by its definition, one vote at a time."""
     kind = name.partition(":")[0]
     if kind in ("consensus", "weighted"):
-        tally: Counter[str] = Counter()
+        given = dict(part.split("=") for part in name.partition(":")[2].split(",")) if kind == "weighted" else {}
+        weights = {expert: Fraction(given.get(expert, "1")) for expert in EXPERTS}
+        tally: dict[str, Fraction] = dict.fromkeys(CLASSES, Fraction(0))
         for expert, vote in votes.items():
-            tally[vote] += WEIGHTED[expert] if kind == "weighted" else 1  # type: ignore[assignment]
+            tally[vote] += weights[expert]
         best = max(tally[c] for c in CLASSES)
         leaders = [c for c in CLASSES if tally[c] == best]
         if name == "consensus:worst=b" and "b" in leaders:
@@ -43,6 +44,7 @@ def brute(name: str, votes: dict[str, str]) -> dict[str, float]:
 
 
 NAMES = [
+    "weighted:ann=.8,ben=.7,cho=.1,dan=.3",
     "consensus",
     "consensus:worst=b",
     "weighted:ann=2,ben=0,cho=1.5",
@@ -121,9 +123,12 @@ def test_consensus_does_not_depend_on_the_order_of_experts_or_classes(
         ("atleast:x:a", "from 1 to 4, got 'x'"),
         ("atleast:2", "names no class"),
         ("weighted:zed=1", "no expert 'zed'; the panel has ann, ben, cho, dan"),
-        ("weighted:ann=-1", "a weight of at least 0"),
-        ("weighted:ann=x", "a weight of at least 0"),
-        ("weighted:ann=nan", "a weight of at least 0"),
+        ("weighted:ann=-1", "a weight of 0, or from"),
+        ("weighted:ann=x", "a weight of 0, or from"),
+        ("weighted:ann=1e308", "a weight of 0, or from"),
+        ("weighted:ann=nan", "a weight of 0, or from"),
+        ("weighted:ann=1,ann=2", "names an expert twice"),
+        ("atleast:²:a", "from 1 to 4, got '²'"),
         ("weighted:ann=0,ben=0,cho=0,dan=0", "at least one must count"),
     ],
 )

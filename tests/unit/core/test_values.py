@@ -92,8 +92,10 @@ def test_settings_read_text_and_name_what_is_wrong() -> None:
         ({"temperature": "maybe"}, "expected true or false"),
         ({"eta": "-1"}, "eta = -1 is out of range"),
         ({"eta": "nan"}, "out of range"),
-        ({"chains": "1"}, "too small; expected 2 or more"),
-        ({"max_rhat": "1"}, "expected a number above 1"),
+        ({"chains": "1"}, "chains = 1 is out of range; expected 2 to 256"),
+        ({"max_rhat": "1"}, "max_rhat = 1 is out of range"),
+        ({"sigma_tau": "1e-7"}, "sigma_tau = 1e-07 is out of range"),
+        ({"eta": "1e-300"}, "eta = 1e-300 is out of range"),
     ]:
         with pytest.raises(SettingsError, match=message):
             Settings().changed(texts)

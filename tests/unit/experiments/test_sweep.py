@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from quorate.assembly import Options
-from quorate.assurance.runs import run_of
 from quorate.core.settings import Settings
 from quorate.data.synthetic import simulate
 from quorate.data.table import Table, write_table
@@ -25,7 +24,7 @@ from quorate.errors import InputError, SettingsError
 from quorate.experiments.cell import Cell, line_of, run_cell, run_of_line
 from quorate.experiments.protocol import RunPlan, paper_runs
 from quorate.experiments.replay import choose_rows, replay
-from quorate.experiments.sweep import open_executor, read_results, sweep
+from quorate.experiments.sweep import open_executor, read_results, results_file, sweep
 
 TABLE = simulate(np.random.default_rng(0), experts=3, classes=2, cases=60)
 
@@ -173,11 +172,15 @@ def test_a_line_holds_what_the_replay_gave() -> None:
     line = line_of(run_cell(cell, TABLE))
     report = replay(TABLE, options=options, limit=6, offset=4, shuffle=2, seed=3)
     rows = choose_rows(len(TABLE), limit=6, offset=4, shuffle=2)
-    expected = run_of(report.scored, rows, report.outcomes, {"expert_1": 3.0})
     found = run_of_line(line, {0: 3.0})
-    for name in ("rows", "queries", "cost", "error", "truth"):
-        assert getattr(found, name).tolist() == getattr(expected, name).tolist()
-    assert np.allclose(found.stated, expected.stated, rtol=1e-5)
+    assert found.rows.tolist() == rows
+    assert found.queries.tolist() == [case.human_votes for case in report.scored]
+    dear = [sum(3.0 if name == "expert_1" else 1.0 for name in case.asked) for case in report.scored]
+    assert found.cost.tolist() == dear
+    assert found.error.tolist() == [case.error for case in report.scored]
+    truth = [-1 if case.tied else report.outcomes.index(case.truth[0]) for case in report.scored]
+    assert found.truth.tolist() == truth
+    assert np.allclose(found.stated, [case.stated_error for case in report.scored], rtol=1e-5)
     assert line.cell == cell
     assert line.figures["mean_queries"] == report.summary.mean_queries
 
@@ -193,6 +196,19 @@ def test_edited_results_are_refused(tmp_path: Path) -> None:
     path.write_text("not json\n" + text)
     with pytest.raises(InputError, match="line 1: not a result"):
         read_results(path)
+
+
+def test_files_that_are_no_results_and_a_second_writer_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00\n")
+    with pytest.raises(InputError, match="not a file of results"):
+        read_results(tmp_path / "binary.jsonl")
+    with pytest.raises(InputError, match="not a file of results"):
+        read_results(tmp_path)
+    with pytest.raises(InputError, match="cannot be written"), results_file(tmp_path):
+        pass
+    path = tmp_path / "r.jsonl"
+    with results_file(path), pytest.raises(InputError, match="another sweep is writing"), results_file(path):
+        pass
 
 
 def test_executors_are_checked() -> None:

@@ -41,6 +41,7 @@ def point(
         saved_share=around(1 - queries / 3, 0.02),
         error=Interval(error, 0.5 * error, 2 * error),
         decided_error=Interval(error, 0.5 * error, 2 * error),
+        overstated=Interval(-0.2 * error, -0.3 * error, 0.1 * error),
         stated=Interval(0.8 * error, 0.7 * error, 0.9 * error),
         ece=Interval(0.2 * error, 0.1 * error, 0.3 * error),
         no_human=Interval(0.1, 0.05, 0.15),

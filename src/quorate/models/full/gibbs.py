@@ -175,7 +175,7 @@ def fit(
             break
         times = extension + 2
         chains, more = advance(chains, warmup=0, draws=settings.warmup + settings.draws)
-        everything = everything.then(more).last(min(times * settings.draws, everything.shape[1] + more.shape[1]))
+        everything = everything.then(more).last(times * settings.draws)
         draws = everything.last(times * settings.draws, every=times)
         health = fit_health(draws, settings)
     if not all(np.isfinite(part).all() for part in (draws.mu, draws.s, draws.omega, draws.tau)):

@@ -41,9 +41,12 @@ class FullLearner:
     def _sample(self, rng: np.random.Generator, history: History) -> tuple[Draws, Health]:
         ratios, votes = log_ratios(history.probabilities(), clip=self.settings.clip), history.votes()
         classes = len(history.panel.classes)
-        if self.engine == "nuts" and len(history):
+        if self.engine == "nuts":
             from quorate.models.full import nuts  # needs an extra, and is slow to import
 
             draws, divergences = nuts.sample(rng, ratios, votes, classes=classes, settings=self.settings)
-            return draws, fit_health(draws, self.settings, divergences=divergences)
+            health = fit_health(draws, self.settings, divergences=divergences)
+            if health.rhat is None:  # nothing was measured: not finite, or a chain that never moved
+                raise HealthError(f"the sampler gave nothing that may be used: {'; '.join(health.reasons)}")
+            return draws, health
         return gibbs.fit(rng, ratios, votes, classes=classes, settings=self.settings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from quorate.core.arrays import Floats, Ints
 from quorate.core.settings import Settings
@@ -131,18 +130,3 @@ def simulate(
     votes = np.minimum((uniform > shares.cumsum(-1)).sum(-1), block).astype(np.int64)
     votes[rng.random(votes.shape) < missing] = -1
     return z[:, :classifiers], votes
-
-
-def condition(mu: Floats, L: Floats, observed: Floats) -> tuple[Floats, Floats]:
-    """Mean and Cholesky factor of the last coordinates of N(mu, L L') given the first ones.
-
-    With the observed coordinates first no new factorisation is needed.
-
-    >>> mean, rest = condition(np.zeros(2), np.linalg.cholesky(np.array([[1.0, 0.6], [0.6, 1.0]])), np.array([2.0]))
-    >>> mean.round(3).tolist(), rest.round(3).tolist()
-    ([1.2], [[0.8]])
-    """
-    m = observed.shape[-1]
-    white = solve_triangular(L[:m, :m], observed - mu[:m], lower=True)
-    mean: Floats = mu[m:] + L[m:, :m] @ white
-    return mean, L[m:, m:]

@@ -15,14 +15,12 @@ from quorate.core.panel import Panel
 from quorate.core.protocols import Target
 from quorate.core.settings import Settings
 from quorate.models.draws import Draws
+from quorate.models.full.normal import factor
 from quorate.models.full.simplex import log_ratios, probabilities, tempered
 from quorate.models.patterns import Patterns, forecast_from, vote_patterns
 
 FORECAST_DRAWS = 512
 """Posterior draws behind a forecast, taken evenly from all chains."""
-
-JITTER = 1e-10
-"""Added to unit variances where a draw's correlations are singular to rounding."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,13 @@ class FullPredictor:
 
     def vote_chance(self, rng: np.random.Generator, rows: Floats) -> Floats:
         """Vote probabilities of every expert under latent draws given the classifiers (M, K): (S, R, H, K)."""
-        mean, factor = self._latent_normal(log_ratios(rows, clip=self.settings.clip).reshape(-1))
-        draws = len(factor)
+        mean, root = self._latent_normal(log_ratios(rows, clip=self.settings.clip).reshape(-1))
+        draws = len(root)
         repeats = max(1, self.settings.latents // draws)
         # Antithetic pairs halve the noise of everything that is monotone in a latent.
-        half = rng.standard_normal((draws, (repeats + 1) // 2, factor.shape[2]))
+        half = rng.standard_normal((draws, (repeats + 1) // 2, root.shape[2]))
         normals = np.concatenate([half, -half], axis=1)[:, :repeats]
-        z = mean[:, None, :] + normals @ factor.transpose(0, 2, 1)  # (S, R, H (K-1))
+        z = mean[:, None, :] + normals @ root.transpose(0, 2, 1)  # (S, R, H (K-1))
         theta = probabilities(z.reshape(draws, repeats, -1, len(self.panel.classes) - 1))
         if not self.settings.temperature:
             return theta
@@ -76,14 +74,14 @@ class FullPredictor:
         seen = np.flatnonzero(~np.isnan(observed))
         first_expert = len(observed)
         order = np.concatenate([seen, np.setdiff1d(np.arange(mu.shape[1]), seen)])  # classifiers that are there first
-        factor = self._cholesky if len(seen) == first_expert else _cholesky(omega[:, order][:, :, order])
-        factor = factor * s[:, order, None]
+        root = self._root if len(seen) == first_expert else factor(omega[:, order][:, :, order])
+        root = root * s[:, order, None]
         known = len(seen)
         residual = (observed[seen] - mu[:, seen])[:, :, None]
-        noise = np.linalg.solve(factor[:, :known, :known], residual)  # (S, known, 1)
+        noise = np.linalg.solve(root[:, :known, :known], residual)  # (S, known, 1)
         experts = slice(first_expert, None)  # they stay last in any order
-        mean = mu[:, experts] + (factor[:, experts, :known] @ noise)[:, :, 0]
-        return mean, factor[:, experts, known:]
+        mean = mu[:, experts] + (root[:, experts, :known] @ noise)[:, :, 0]
+        return mean, root[:, experts, known:]
 
     @cached_property
     def _flat(self) -> tuple[Floats, Floats, Floats]:
@@ -92,11 +90,5 @@ class FullPredictor:
         return mu, s, self.draws.omega.reshape(-1, d, d)[taken]
 
     @cached_property
-    def _cholesky(self) -> Floats:
-        return _cholesky(self._flat[2])
-
-
-def _cholesky(omega: Floats) -> Floats:
-    """Cholesky factors (S, d, d) of correlation matrices."""
-    factor: Floats = np.asarray(np.linalg.cholesky(omega + JITTER * np.eye(omega.shape[-1])), dtype=np.float64)
-    return factor
+    def _root(self) -> Floats:
+        return factor(self._flat[2])

@@ -9,7 +9,6 @@ from quorate.core.settings import Settings
 from quorate.errors import HealthError
 from quorate.models.full.normal import (
     Parameters,
-    condition,
     factor,
     lkj,
     prior_draws,
@@ -68,16 +67,6 @@ def test_simulated_votes_follow_their_probabilities() -> None:
     cast = votes[votes >= 0]
     assert (cast == 0).mean() == pytest.approx(expected, abs=0.02)
     assert (votes < 0).mean() == pytest.approx(0.25, abs=0.02)
-
-
-def test_conditioning_agrees_with_the_textbook() -> None:
-    rng = np.random.default_rng(3)
-    A = rng.standard_normal((4, 4))
-    sigma, mu, seen = A @ A.T, rng.standard_normal(4), np.array([0.3, -1.0])
-    mean, L = condition(mu, factor(sigma), seen)
-    gain = sigma[2:, :2] @ np.linalg.inv(sigma[:2, :2])
-    assert mean == pytest.approx(mu[2:] + gain @ (seen - mu[:2]))
-    assert pytest.approx(sigma[2:, 2:] - gain @ sigma[:2, 2:]) == L @ L.T
 
 
 def test_a_singular_correlation_matrix_is_raised_a_little() -> None:
