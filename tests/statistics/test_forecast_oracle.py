@@ -208,6 +208,21 @@ def test_permuting_two_classes_permutes_the_answers() -> None:
         assert abs(p - second.probabilities[name]) < 0.005
 
 
+def test_permuting_classes_beside_the_base_permutes_the_answers() -> None:
+    panel = panel_of(3, 2, 1)
+    draws = some_draws(panel, 50, seed=9)
+    other = Panel(["c1", "c0", "c2"], panel.experts, panel.classifiers)
+    one = open_case(panel, "c", {"m0": [0.0, 0.3, 0.7]}).with_vote(0, 1)
+    two = open_case(other, "c", {"m0": [0.3, 0.0, 0.7]}).with_vote(0, 0)
+    rng = np.random.default_rng(0)
+    first = predictor_of(panel, draws, 400_000).forecast(rng, one, parse_target("consensus", panel))
+    swapped = moved(draws, [1, 0, 3, 2, 5, 4])
+    second = predictor_of(other, swapped, 400_000).forecast(rng, two, parse_target("consensus", other))
+    for name, p in first.probabilities.items():
+        assert abs(p - second.probabilities[name]) < 0.005
+    assert abs(gains_of(panel, one, first)["e1"] - gains_of(other, two, second)["e1"]) < 0.005
+
+
 @pytest.mark.parametrize("name", ["consensus", "any:c1", "all:c0", "unanimous", "weighted:e0=2", "consensus:worst=c2"])
 def test_limits_hold_for_every_pattern_of_votes(name: str) -> None:
     panel = panel_of(3, 3, 1)
