@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from quorate.cli import data, main
 from quorate.data import published as module
 from quorate.data.published import PUBLISHED
-from tests.unit.data.test_published import Server, closed_port, made, serving
+from tests.unit.data.local_server import Server, closed_port, made, serving
 
 if TYPE_CHECKING:
     from tests.conftest import Program
