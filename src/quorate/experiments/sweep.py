@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import multiprocessing
 import os
+import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
@@ -137,7 +138,8 @@ def open_executor(*, jobs: int | None = None, cluster: str | None = None) -> Ite
 
 
 def _leave_with_parent() -> None:
-    """End this worker when the process that started it is gone, however that ended."""
+    """End this worker, without a word, on an interrupt and when the process that started it is gone."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # a terminal interrupts workers too; the parent speaks
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
