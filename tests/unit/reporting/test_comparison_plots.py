@@ -8,9 +8,10 @@ import pytest
 
 from quorate.reporting import comparison_plots as plots
 from quorate.reporting.comparison import Comparison
-from quorate.reporting.style import METHODS, MUTED, to_png
+from quorate.reporting.style import METHODS, MUTED, to_png, to_svg
 from tests.unit.reporting.comparisons import point, small_comparison
 
+PNG = b"\x89PNG"
 ALL = (plots.error_cost, plots.promise, plots.over_time, plots.by_class)
 
 
@@ -55,13 +56,13 @@ def test_cost_takes_the_place_of_queries_where_votes_have_a_price() -> None:
 def test_names_are_never_read_as_mathematics(draw: object) -> None:
     comparison = small_comparison(outcomes=("$x", "a_{b}$", "c"), experts=("$1", "b", "c"))
     assert callable(draw)
-    assert to_png(draw(comparison), dpi=40).startswith(b"\x89PNG")
+    assert to_png(draw(comparison), dpi=40).startswith(PNG)
 
 
 @pytest.mark.parametrize("draw", [draw for draw in ALL if draw is not plots.promise])
 def test_simple_methods_alone_can_be_drawn(draw: object) -> None:
     assert callable(draw)
-    assert to_png(draw(without(small_comparison(), "bayes", "infexp")), dpi=40).startswith(b"\x89PNG")
+    assert to_png(draw(without(small_comparison(), "bayes", "infexp")), dpi=40).startswith(PNG)
 
 
 def test_a_method_that_failed_at_one_allowed_error_is_drawn_at_the_others() -> None:
@@ -69,7 +70,9 @@ def test_a_method_that_failed_at_one_allowed_error_is_drawn_at_the_others() -> N
     cut = dataclasses.replace(comparison.curves[0], points=comparison.curves[0].points[1:])
     comparison = dataclasses.replace(comparison, curves=(cut, *comparison.curves[1:]))
     for draw in ALL:
-        to_png(draw(comparison), dpi=40)
+        figure = draw(comparison)
+        assert cut.method in to_svg(figure, "cut")
+        assert to_png(figure, dpi=40).startswith(PNG)
 
 
 def test_errors_up_to_one_and_runs_of_a_single_case_can_be_drawn() -> None:
@@ -79,4 +82,4 @@ def test_errors_up_to_one_and_runs_of_a_single_case_can_be_drawn() -> None:
     comparison = dataclasses.replace(comparison, curves=(curve,), differences=())
     for draw in ALL:
         if draw is not plots.promise:
-            to_png(draw(comparison), dpi=40)
+            assert to_png(draw(comparison), dpi=40).startswith(PNG)
