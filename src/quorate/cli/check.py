@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from quorate.cli.options import names
+from quorate.cli.options import AsJson, Classes, Classifiers, Experts, TableFile, named_table
 
 if TYPE_CHECKING:
     from quorate.data.table import Table
@@ -17,23 +16,17 @@ if TYPE_CHECKING:
 
 
 def check(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .jsonl or .parquet file.")],
-    classes: Annotated[str | None, typer.Option(metavar="A,B", help="Names of the classes in index order.")] = None,
-    experts: Annotated[str | None, typer.Option(metavar="A,B", help="Columns that hold votes.")] = None,
-    classifiers: Annotated[str | None, typer.Option(metavar="A,B", help="Classifiers to read.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    table: TableFile,
+    classes: Classes = None,
+    experts: Experts = None,
+    classifiers: Classifiers = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check a table of recorded votes: every bad row by its number, or what is in it."""
-    from quorate.data.table import read_table
     from quorate.errors import TableError
 
     try:
-        found = read_table(
-            table,
-            classes=names(classes, "--classes"),
-            experts=names(experts, "--experts"),
-            classifiers=names(classifiers, "--classifiers"),
-        )
+        found = named_table(table, classes, experts, classifiers)
     except TableError as error:
         _report(error, as_json=as_json)
         raise typer.Exit(1) from None

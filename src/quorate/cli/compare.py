@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.options import names, number_pairs, numbers, pairs
+from quorate.cli.options import (
+    AsJson,
+    Classes,
+    Classifiers,
+    Experts,
+    TableFile,
+    named_table,
+    names,
+    number_pairs,
+    numbers,
+    pairs,
+)
 from quorate.cli.progress import progress_bar
 from quorate.errors import InputError, PanelError, SettingsError
 
@@ -26,7 +37,7 @@ PACE = 600.0
 
 
 def compare(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .jsonl or .parquet file.")],
+    table: TableFile,
     out: Annotated[
         Path,
         typer.Option(metavar="DIR", help="Write comparison.html, points.csv, comparison.json and results.jsonl there."),
@@ -55,10 +66,10 @@ def compare(
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster, such as tcp://host:8786.")
     ] = None,
-    classes: Annotated[str | None, typer.Option(metavar="A,B", help="Names of the classes in index order.")] = None,
-    experts: Annotated[str | None, typer.Option(metavar="A,B", help="Columns that hold votes.")] = None,
-    classifiers: Annotated[str | None, typer.Option(metavar="A,B", help="Classifiers to read.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    classes: Classes = None,
+    experts: Experts = None,
+    classifiers: Classifiers = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compare methods on recorded votes: error against cost of each, and which one to take.
 
@@ -66,7 +77,6 @@ def compare(
     """
     from quorate.assembly import Options
     from quorate.core.settings import Settings
-    from quorate.data.table import read_table
     from quorate.experiments.compare import MAX_ERRORS, Request
     from quorate.reporting.comparison_files import comparison_record, write_comparison
     from quorate.reporting.files import check_folder
@@ -78,12 +88,7 @@ def compare(
     if jobs is not None and cluster is not None:
         raise typer.BadParameter("--jobs and --cluster exclude each other: a cluster has its own number of workers")
     check_folder(out)
-    votes = read_table(
-        table,
-        classes=names(classes, "--classes"),
-        experts=names(experts, "--experts"),
-        classifiers=names(classifiers, "--classifiers"),
-    )
+    votes = named_table(table, classes, experts, classifiers)
     request = Request(
         methods=tuple(named or _every_method(votes, target)),
         max_errors=MAX_ERRORS if limits is None else tuple(limits),

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import csv
 import math
-from typing import overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, overload
 
 import typer
 
 from quorate.errors import SettingsError
+
+if TYPE_CHECKING:
+    from quorate.data.table import Table
+
+TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .jsonl or .parquet file.")]
+Classes = Annotated[str | None, typer.Option(metavar="A,B", help="Names of the classes in index order.")]
+Experts = Annotated[str | None, typer.Option(metavar="A,B", help="Columns that hold votes.")]
+Classifiers = Annotated[str | None, typer.Option(metavar="A,B", help="Classifiers to read.")]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+
+def named_table(path: Path, classes: str | None, experts: str | None, classifiers: str | None) -> Table:
+    """The table that a command's argument and options name."""
+    from quorate.data.table import read_table
+
+    return read_table(
+        path,
+        classes=names(classes, "--classes"),
+        experts=names(experts, "--experts"),
+        classifiers=names(classifiers, "--classifiers"),
+    )
 
 
 def names(text: str | None, option: str) -> list[str] | None:

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import names, pairs
+from quorate.cli.options import AsJson, Classes, Classifiers, Experts, TableFile, named_table, names, pairs
 from quorate.cli.progress import announce_compiling, progress_bar
 
 
 def replay(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .jsonl or .parquet file.")],
+    table: TableFile,
     max_error: Annotated[
         float, typer.Option(metavar="E", help="Settle a case once its stated error is at most this.")
     ] = 0.01,
@@ -41,10 +41,10 @@ def replay(
     change: Annotated[
         str | None, typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings, such as sigma_mu=.1,eta=.75.")
     ] = None,
-    classes: Annotated[str | None, typer.Option(metavar="A,B", help="Names of the classes in index order.")] = None,
-    experts: Annotated[str | None, typer.Option(metavar="A,B", help="Columns that hold votes.")] = None,
-    classifiers: Annotated[str | None, typer.Option(metavar="A,B", help="Classifiers to read.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")] = False,
+    classes: Classes = None,
+    experts: Experts = None,
+    classifiers: Classifiers = None,
+    as_json: AsJson = False,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write report.html, steps.csv and run.json there.")
     ] = None,
@@ -52,7 +52,6 @@ def replay(
     """Replay recorded votes case by case: what would have been asked, saved and got wrong?"""
     from quorate.assembly import Options
     from quorate.core.settings import Settings
-    from quorate.data.table import read_table
     from quorate.experiments.replay import replay as run
     from quorate.reporting.files import check_folder, write_run
     from quorate.reporting.replay import figures
@@ -71,12 +70,7 @@ def replay(
     )
     if out is not None:
         check_folder(out)
-    votes = read_table(
-        table,
-        classes=names(classes, "--classes"),
-        experts=names(experts, "--experts"),
-        classifiers=names(classifiers, "--classifiers"),
-    )
+    votes = named_table(table, classes, experts, classifiers)
     if (method.startswith("bayes") or chooser == "entropy") and not as_json:
         announce_compiling()
     with progress_bar("replaying", quiet=as_json) as progress:

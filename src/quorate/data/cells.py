@@ -128,7 +128,7 @@ def read_numbers(cells: Sequence[object]) -> tuple[Floats, Bools, Bools]:
     kinds = set(map(type, cells))
     if kinds <= {float} or (kinds == {str} and not any("_" in str(cell) for cell in cells)):
         try:
-            plain = np.array([float(cell) for cell in cells], dtype=np.float64)  # type: ignore[arg-type]
+            plain = np.array([float(cell) for cell in cells], dtype=np.float64)  # type: ignore[arg-type]  # else ValueError
             return plain, np.zeros(len(plain), dtype=bool), np.zeros(len(plain), dtype=bool)
         except ValueError:  # an empty cell or a word: look at each
             pass

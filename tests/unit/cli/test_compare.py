@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quorate.cli.main import main
 from quorate.data.synthetic import simulate
 from quorate.data.table import write_table
 from quorate.experiments import sweep
+from tests.unit.cli.program import call
 
 FILES = ["comparison.html", "comparison.json", "points.csv", "results.jsonl"]
 SIMPLE = ("--methods", "until-determined,majority:1,classifier", "--runs", 3, "--max-errors", "0,.05")
@@ -31,14 +31,6 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "panel.csv"
     write_table(simulate(np.random.default_rng(0), experts=3, classes=2, cases=24), path)
     return path
-
-
-def call(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the program in this process; its exit code."""
-    monkeypatch.setattr(sys, "argv", ["quorate", *map(str, words)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return int(stop.value.code or 0)
 
 
 def lines(path: Path) -> dict[str, dict[str, object]]:

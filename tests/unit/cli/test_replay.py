@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate.cli.main import main
 from quorate.data.synthetic import simulate
 from quorate.data.table import write_table
+from tests.unit.cli.program import call
 
 FIELDS = [
     "cases",
@@ -56,14 +56,6 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "panel.csv"
     write_table(simulate(np.random.default_rng(0), experts=3, classes=2, cases=12), path)
     return path
-
-
-def call(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    """Run the program in this process; its exit code."""
-    monkeypatch.setattr(sys, "argv", ["quorate", *map(str, words)])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    return int(stop.value.code or 0)
 
 
 def test_json_has_every_field_in_order_and_nothing_else(

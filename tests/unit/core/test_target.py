@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
-from quorate.core.target import FunctionTarget, parse_target, patterns
+from quorate.core.target import FunctionTarget, Votes, parse_target, patterns
 from quorate.errors import InputError, PanelError, TargetError
 
 CLASSES = ["a", "b", "c"]
@@ -68,12 +69,12 @@ def test_weights_are_the_definition_on_every_pattern(name: str) -> None:
         assert dict(zip(target.outcomes, share.tolist(), strict=True)) == pytest.approx(brute(name, named(row)))
 
 
-def own(votes: dict[str, str]) -> str:
+def own(votes: Votes) -> str:
     return "split" if len(set(votes.values())) > 2 else max(votes.values())
 
 
 def all_targets() -> list[Target]:
-    return [parse_target(name, PANEL) for name in NAMES] + [FunctionTarget(own, PANEL)]  # type: ignore[arg-type]
+    return [parse_target(name, PANEL) for name in NAMES] + [FunctionTarget(own, PANEL)]
 
 
 @pytest.mark.parametrize("target", all_targets(), ids=lambda target: target.name)
@@ -100,13 +101,12 @@ def test_forced_and_relevant_are_what_listing_every_completion_says(target: Targ
 
 @given(st.integers(2, 4), st.lists(st.integers(0, 3), min_size=1, max_size=6), st.randoms())
 def test_consensus_does_not_depend_on_the_order_of_experts_or_classes(
-    classes: int, votes: list[int], random: object
+    classes: int, votes: list[int], random: Random
 ) -> None:
     row = np.array([vote % classes for vote in votes])
     panel = Panel([f"c{k}" for k in range(classes)], [f"e{h}" for h in range(len(row))])
     target = parse_target("consensus", panel)
-    relabel = np.arange(classes)
-    random.shuffle(relabel)  # type: ignore[attr-defined]
+    relabel = np.array(random.sample(range(classes), classes))
     moved = np.random.default_rng(0).permutation(row)
     assert target.weights(row).tolist() == target.weights(moved).tolist()
     assert target.weights(relabel[row])[relabel].tolist() == target.weights(row).tolist()

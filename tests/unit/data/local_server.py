@@ -34,7 +34,7 @@ def made(content: bytes = CONTENT, **changed: object) -> Published:
         cases=3,
         key="img_name",
     )
-    return replace(panel, **changed)  # type: ignore[arg-type]
+    return replace(panel, **changed)  # type: ignore[arg-type]  # fields by name
 
 
 @dataclass

@@ -49,7 +49,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def refused(panel: Published, **options: object) -> str:
     with pytest.raises(FetchError) as caught:
-        fetch(panel, **options)  # type: ignore[arg-type]
+        fetch(panel, **options)  # type: ignore[arg-type]  # options by name
     return str(caught.value)
 
 

@@ -189,7 +189,7 @@ def test_drift_changes_skills_from_its_case_on() -> None:
 )
 def test_values_that_make_no_sense(options: dict[str, float], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        simulate(rng(), **options)  # type: ignore[arg-type]
+        simulate(rng(), **options)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_names_that_make_no_panel() -> None:

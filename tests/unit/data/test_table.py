@@ -264,7 +264,7 @@ class TestArrays:
         with pytest.raises(ValueError, match="read-only"):
             table.votes[0, 0] = 1
         with pytest.raises(FrozenInstanceError):
-            table.keys = ()  # type: ignore[misc]
+            table.keys = ()  # type: ignore[misc]  # must fail
 
     @pytest.mark.parametrize(
         ("votes", "probabilities", "keys", "row", "message"),
@@ -290,7 +290,7 @@ class TestArrays:
         self, votes: object, probabilities: object, keys: list[str] | None, row: int | None, message: str
     ) -> None:
         with pytest.raises(TableError) as caught:
-            table_from_arrays(votes, probabilities, keys=keys)  # type: ignore[arg-type]
+            table_from_arrays(votes, probabilities, keys=keys)  # type: ignore[arg-type]  # wrong on purpose
         assert caught.value.problems[0].row == row
         assert message in caught.value.problems[0].message
 

@@ -18,7 +18,7 @@ METHODS = ("infexp", "until-determined", "majority:1", "classifier", "all")
 
 
 def compared(table: Table, folder: Path, **options: object) -> Comparison:
-    request = Request(methods=METHODS, max_errors=(0.0, 0.05), runs=3, **options)  # type: ignore[arg-type]
+    request = Request(methods=METHODS, max_errors=(0.0, 0.05), runs=3, **options)  # type: ignore[arg-type]  # fields by name
     with ThreadPoolExecutor(1) as executor:
         return compare(table, request, results=folder / "results.jsonl", executor=executor)
 

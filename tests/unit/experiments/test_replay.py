@@ -25,7 +25,8 @@ TIMES = {"seconds", "seconds_fitting", "seconds_deciding", "decision_p95_ms"}
 
 
 def panel_table(cases: int = 30, seed: int = 0, **options: object) -> Table:
-    return simulate(np.random.default_rng(seed), experts=4, classes=2, cases=cases, **options)  # type: ignore[arg-type]
+    rng = np.random.default_rng(seed)
+    return simulate(rng, experts=4, classes=2, cases=cases, **options)  # type: ignore[arg-type]  # options by name
 
 
 def test_the_same_seed_gives_the_same_figures_but_for_times() -> None:

@@ -148,7 +148,7 @@ def test_a_write_that_fails_leaves_nothing_behind(
     def failing(self: Path, *args: object, **kwargs: object) -> int:
         if self.name == "run.json":
             raise OSError(28, "No space left on device")
-        return real(self, *args, **kwargs)  # type: ignore[arg-type]
+        return real(self, *args, **kwargs)  # type: ignore[arg-type]  # passed on as given
 
     monkeypatch.setattr(Path, "write_text", failing)
     with pytest.raises(InputError, match="No space left on device"):

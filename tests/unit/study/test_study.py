@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -60,7 +62,7 @@ def test_what_does_not_fit_is_refused_and_leaves_no_trace() -> None:
     study.open("c1", {"densenet": [0.2, 0.8]}, available=["ann", "ben"])
     study.tell("c1", "ann", "abnormal")
     before = list(study.journal)
-    for message, error, act in [
+    refused: list[tuple[str, type[Exception], Callable[[], object]]] = [
         ("exists already", StudyError, lambda: study.open("c1", {})),
         ("sum to 0.9", InputError, lambda: study.open("c2", {"densenet": [0.1, 0.8]})),
         ("never opened", StudyError, lambda: study.ask("c9")),
@@ -70,9 +72,10 @@ def test_what_does_not_fit_is_refused_and_leaves_no_trace() -> None:
         ("does not belong to the panel", StudyError, lambda: study.tell("c1", "cho", "normal")),
         ("has voted 'abnormal' on case 'c1' already", StudyError, lambda: study.tell("c1", "ann", "normal")),
         ("cannot settle yet: expert 'ben'", StudyError, lambda: study.settle("c1")),
-    ]:
+    ]
+    for message, error, act in refused:
         with pytest.raises(error, match=message):
-            act()  # type: ignore[no-untyped-call]
+            act()
     assert list(study.journal) == before
     study.tell("c1", "ann", "abnormal")  # the same vote twice is one vote
     assert list(study.journal) == before
