@@ -6,6 +6,7 @@ Here the cache folder is named by all kernels' sources, so that an edit of any o
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import inspect
 import platform
@@ -75,4 +76,22 @@ def kernel(function: Kernel) -> Kernel:
         compiled = numba.njit(nogil=True, error_model="numpy", cache=folder is not None)(function)
     finally:
         config.CACHE_DIR = before
+    if folder is not None:
+        _save_one_at_a_time(cast(Any, compiled), folder)
     return cast(Kernel, compiled)
+
+
+def _save_one_at_a_time(compiled: Any, folder: Path) -> None:
+    """Let one process at a time add to the cache.
+
+    Numba picks the next free file name without a lock: two processes that compile at once could write two
+    specialisations to one file, and a later process would run the wrong one.
+    """
+    save = compiled._cache.save_overload
+
+    def locked(signature: object, data: object) -> None:
+        with (folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            save(signature, data)
+
+    compiled._cache.save_overload = locked

@@ -23,7 +23,6 @@ def slicer(log_density: Callable[[float, Line], float]) -> Callable[[np.random.G
     A kernel is made for each density because a compiled function that takes another as its argument cannot be cached.
     """
 
-    @kernel
     def step(rng: np.random.Generator, line: Line, width: float) -> float:
         """How far to move along the line so that the density is left invariant.
 
@@ -55,7 +54,9 @@ def slicer(log_density: Callable[[float, Line], float]) -> Callable[[np.random.G
                 right = t
         return 0.0
 
-    return step
+    # The cache on disk goes by this name: steps of one name would share a file, and could be taken for each other.
+    step.__qualname__ = f"step_{log_density.__name__}"
+    return kernel(step)
 
 
 @kernel

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from quorate.models.full import collapsed
 from quorate.models.full.compiled import kernel
 from quorate.models.full.slices import adapted, slicer
 from quorate.models.full.truncated import IMPOSSIBLE
@@ -69,3 +70,14 @@ def test_widths_adapt_towards_three_usual_moves() -> None:
     for _ in range(300):
         width = adapted(width, -0.2)
     assert width == pytest.approx(0.6, rel=0.01)
+
+
+def test_each_density_has_a_file_of_its_own_in_the_cache() -> None:
+    steps = [
+        collapsed.slice_mean,
+        collapsed.slice_row_scale,
+        collapsed.slice_row_variance,
+        collapsed.slice_coefficients,
+    ]
+    names = {vars(step)["__qualname__"] for step in steps}
+    assert len(names) == len(steps), names
