@@ -32,7 +32,7 @@ check: .venv/.dev  ## format, lint, types, layers and the test suite
 	$(MAKE) --no-print-directory test
 
 bench: .venv/.dev  ## the benchmark table; QUORATE_DATA adds the shared panels
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python -m benchmarks.bench
 
 sbc: .venv/.dev  ## the long simulation-based calibration of the sampler; goes on where it stopped
 	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl

@@ -63,6 +63,14 @@ class Case:
         """The case after one more vote."""
         return replace(self, votes=(*self.votes, (expert, vote)))
 
+    def amended(self, expert: int, vote: int) -> Case:
+        """The case with an expert's vote changed; it keeps its place in the order they came."""
+        return replace(self, votes=tuple((who, vote if who == expert else cast) for who, cast in self.votes))
+
+    def without_vote(self, expert: int) -> Case:
+        """The case as if an expert had not voted."""
+        return replace(self, votes=tuple((who, cast) for who, cast in self.votes if who != expert))
+
     def vote_row(self) -> Ints:
         """Votes by expert, -1 where there is none: shape (H,)."""
         row = np.full(len(self.available), -1, dtype=np.int64)

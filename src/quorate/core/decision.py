@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -55,7 +55,8 @@ def decide(
 ) -> Decision:
     """Settle, or name the candidate with the largest gain; the first in panel order wins a draw.
 
-    A forecast that is not healthy never settles a case: one more expert is asked instead.
+    A forecast that is not healthy, or too noisy for the stopper, never settles a case: one more expert is asked
+    instead, and the forecast of that query says why.
     """
 
     def settle(reason: Literal["certain", "sure", "tie", "nobody left"]) -> Settle:
@@ -64,6 +65,9 @@ def decide(
     if forecast.certain:
         return settle("tie" if len(forecast.leaders) > 1 else "certain")
     sure = stopper.settled(case, forecast)
+    doubt = stopper.doubt(forecast) if sure else None
+    if doubt is not None:
+        forecast = replace(forecast, health=forecast.health.because(doubt))
     if sure and forecast.health.healthy:
         return settle("sure")
     candidates = tuple(panel.expert(name) for name in forecast.candidates)

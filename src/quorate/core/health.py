@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -23,3 +23,7 @@ class Health:
     def healthy(self) -> bool:
         """No check failed."""
         return not self.reasons
+
+    def because(self, reason: str) -> Health:
+        """The same with one more reason not to trust it."""
+        return replace(self, reasons=(*self.reasons, reason))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -46,6 +46,14 @@ class Predictor(Protocol):
         """Forecast of the target given the votes seen; the same generator and case give the same answer."""
 
 
+@runtime_checkable
+class Refinable(Protocol):
+    """A predictor that can be made less noisy at some cost."""
+
+    def refined(self) -> Predictor | None:
+        """The same knowledge with less noise; None where there is no more to be had."""
+
+
 class Learner(Protocol):
     """Turns settled cases into a predictor."""
 
@@ -67,3 +75,6 @@ class Stopper(Protocol):
 
     def settled(self, case: Case, forecast: Forecast) -> bool:
         """Whether to stop asking about this case."""
+
+    def doubt(self, forecast: Forecast) -> str | None:
+        """Why a forecast is too noisy to stop by, or None."""

@@ -17,6 +17,7 @@ RANGES = {
     "warmup": (0, 10**6),
     "draws": (4, 10**6),
     "extensions": (0, 100),
+    "population": (4, 1024),
     "latents": (1, 10**7),
     "max_rhat": (1.0001, 100),
     "min_ess": (1e-9, 1e9),
@@ -43,6 +44,7 @@ class Settings:
     warmup: int = 200  # sweeps thrown away in each chain
     draws: int = 500  # sweeps kept in each chain
     extensions: int = 6  # how often a fit that fails its health gate goes on for as many sweeps again
+    population: int = 32  # chains that are carried through a study
     latents: int = 16_000  # latent draws behind one forecast, over all posterior draws
     max_rhat: float = 1.05  # health gate of a fit: largest R-hat
     min_ess: float = 100.0  # health gate of a fit: smallest effective sample size

@@ -6,6 +6,7 @@ import hashlib
 import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -72,6 +73,17 @@ class Draws:
             np.concatenate([self.tau, later.tau], axis=1),
         )
 
+    def pieces(self, count: int) -> Draws:
+        """Each chain cut into so many chains of neighbouring draws; the oldest draws that do not fit are left out."""
+        chains, each = self.shape[0] * count, self.shape[1] // count
+        late = self.last(each * count)
+        return self._with(
+            late.mu.reshape(chains, each, -1),
+            late.s.reshape(chains, each, -1),
+            late.omega.reshape(chains, each, self.size, self.size),
+            late.tau.reshape(chains, each),
+        )
+
     def _with(self, mu: Floats, s: Floats, omega: Floats, tau: Floats) -> Draws:
         return Draws(mu, s, omega, tau, self.classes, self.classifiers, self.experts)
 
@@ -89,7 +101,7 @@ class Draws:
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 version, classes, classifiers, experts = (int(number) for number in arrays["numbers"])
                 mu, s, omega, tau = (arrays[name].astype(np.float64) for name in ("mu", "s", "omega", "tau"))
-        except (KeyError, ValueError, OSError, EOFError) as error:
+        except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
             raise InputError(f"these bytes are not draws of quorate: {error}") from None
         if version != NPZ_FORMAT:
             raise InputError(f"draws of format {version} cannot be read; expected format {NPZ_FORMAT}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +20,12 @@ DIVERGENT_SHARE = 0.01
 """Largest share of NUTS transitions that may diverge."""
 FLOOR_SHARE = 0.01
 """Largest share of draws that may lie within twice a floor."""
+CARRIED_FLOOR_SHARE = 0.05
+"""The same of carried chains, where the visit of a single one is a share of its own."""
+
+TINY = float(np.finfo(np.float64).tiny)
+AGREEMENT = 5.0
+"""Standard errors by which halves of a population, or its early and late draws, may differ in any parameter."""
 
 
 def free_parameters(draws: Draws, settings: Settings) -> tuple[list[str], Floats]:
@@ -47,26 +54,107 @@ def mixing(values: Floats) -> tuple[Floats, Floats, Floats]:
     return rhat, bulk, tail
 
 
-def _floor_reasons(draws: Draws, settings: Settings) -> list[str]:
+def _floor_reasons(draws: Draws, settings: Settings, most: float) -> list[str]:
     """Which parameters lean on their floors: a chain stuck there claims errors far too small."""
     reasons = []
     low = (draws.s < 2.0 * SCALE_FLOOR).mean(axis=(0, 1))
     worst = int(np.argmax(low))
-    if low[worst] > FLOOR_SHARE:
+    if low[worst] > most:
         reasons.append(f"{low[worst]:.0%} of the draws of s[{worst + 1}] lie at its floor {SCALE_FLOOR:g}")
     share = (draws.tau < 2.0 * TAU_FLOOR).mean()
-    if settings.temperature and share > FLOOR_SHARE:
+    if settings.temperature and share > most:
         reasons.append(f"{share:.0%} of the draws of tau lie at its floor {TAU_FLOOR:g}")
     return reasons
+
+
+def _not_finite(names: list[str], values: Floats) -> str | None:
+    """Which parameter has a draw that is not a number, if any."""
+    finite = np.isfinite(values).all(axis=(1, 2))
+    return None if finite.all() else f"draws of {names[int(np.argmin(finite))]} are not finite"
+
+
+def carried_health(pooled: Draws, latest: Draws, settings: Settings) -> Health:
+    """Whether short chains that are carried from case to case may be used, from what they drew (C, S).
+
+    A chain of a few sweeps says little by itself: R-hat is that between the two halves of the population (nested
+    R-hat), and the effective sample size comes from the spread between chains. The halves must agree, and no parameter
+    may drift in the latest update: chains that trail behind the posterior all move the same way.
+    """
+    names, values = free_parameters(pooled, settings)
+    broken = _not_finite(names, values)
+    if broken is not None:
+        return Health(reasons=(broken,))
+    reasons = _floor_reasons(pooled, settings, CARRIED_FLOOR_SHARE)
+    values, moves = _unbounded(names, values), _unbounded(names, free_parameters(latest, settings)[1])
+    still = np.ptp(moves, axis=2).min(axis=1) == 0.0
+    if moves.shape[2] > 1 and still.any():
+        reasons.append(f"a chain of {names[int(np.argmax(still))]} never moved")
+    half = values.shape[1] // 2
+    reasons += _different("halves of the chains differ", names, *_gap(values[:, :half], values[:, half:]))
+    reasons += _different("the chains drift", names, *_drift(moves))
+    return Health(tuple(reasons), rhat=nested_rhat(values), ess=between_chain_ess(values))
+
+
+def nested_rhat(values: Floats) -> float:
+    """Largest R-hat between the halves of a population, over all parameters (P, C, S).
+
+    Margossian and others (2024): chains of one half count as one chain, however short each is.
+    """
+    half = values.shape[1] // 2
+    low, high = values[:, :half].reshape(len(values), -1), values[:, half:].reshape(len(values), -1)
+    between = 0.5 * (low.mean(axis=1) - high.mean(axis=1)) ** 2
+    within = 0.5 * (low.var(axis=1) + high.var(axis=1))
+    return float(np.sqrt(1.0 + between / np.maximum(within, TINY)).max())
+
+
+def between_chain_ess(values: Floats) -> float:
+    """Smallest effective sample size of independent chains, over all parameters (P, C, S): no less than their number.
+
+    The means of independent chains show how far the mean of all draws can be off, whatever the chains' own memory.
+    """
+    spread = values.mean(axis=2).var(axis=1, ddof=1)
+    total = values.reshape(len(values), -1).var(axis=1)
+    return float((values.shape[1] * total / np.maximum(spread, TINY)).min())
+
+
+def _gap(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Difference of two groups of chains in the mean of each parameter, and its standard error: two (P,)."""
+    a, b = low.mean(axis=2), high.mean(axis=2)
+    error = np.sqrt(a.var(axis=1, ddof=1) / a.shape[1] + b.var(axis=1, ddof=1) / b.shape[1])
+    return a.mean(axis=1) - b.mean(axis=1), error
+
+
+def _drift(moves: Floats) -> tuple[Floats, Floats]:
+    """How far all chains moved from the first third of their draws to the last, and its standard error: two (P,)."""
+    third = max(1, moves.shape[2] // 3)
+    far = moves[:, :, -third:].mean(axis=2) - moves[:, :, :third].mean(axis=2)
+    return far.mean(axis=1), far.std(axis=1, ddof=1) / math.sqrt(far.shape[1])
+
+
+def _different(what: str, names: list[str], gap: Floats, error: Floats) -> list[str]:
+    """A reason where a difference is too many of its standard errors."""
+    ratio = np.abs(gap) / np.maximum(error, TINY)
+    worst = int(np.argmax(ratio))
+    if ratio[worst] <= AGREEMENT:
+        return []
+    return [f"{what} by {ratio[worst]:.1f} standard errors in {names[worst]}, more than {AGREEMENT:g}"]
+
+
+def _unbounded(names: list[str], values: Floats) -> Floats:
+    """Scales and the temperature as logarithms: their long tails would hide a difference."""
+    result = values.copy()
+    scales = [row for row, name in enumerate(names) if name.startswith(("s[", "tau"))]
+    result[scales] = np.log(values[scales])
+    return result
 
 
 def fit_health(draws: Draws, settings: Settings, *, divergences: int = 0) -> Health:
     """Whether draws may be used: finite, off the floors, chains that agree, and enough of them."""
     names, values = free_parameters(draws, settings)
-    if not np.isfinite(values).all():
-        first = names[int(np.argmin(np.isfinite(values).all(axis=(1, 2))))]
-        return Health(reasons=(f"draws of {first} are not finite",), divergences=divergences)
-    reasons = _floor_reasons(draws, settings)
+    broken = _not_finite(names, values)
+    if broken is not None:
+        return Health(reasons=(broken,), divergences=divergences)
+    reasons = _floor_reasons(draws, settings, FLOOR_SHARE)
     if divergences > DIVERGENT_SHARE * draws.tau.size:
         reasons.append(f"{divergences} of {draws.tau.size} transitions diverged, more than {DIVERGENT_SHARE:.0%}")
     still = np.ptp(values, axis=2).min(axis=1) == 0.0  # of these R-hat and effective sample size say nothing

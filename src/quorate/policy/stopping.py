@@ -8,6 +8,11 @@ from quorate.core.case import Case
 from quorate.core.forecast import Forecast
 from quorate.errors import SettingsError
 
+NOISE = 0.25
+"""Largest Monte Carlo error of a stated error near the threshold, as a share of what is allowed."""
+NEAR = 2.0
+"""Monte Carlo errors within which a stated error counts as near the threshold."""
+
 
 @dataclass(frozen=True)
 class ErrorBelow:
@@ -28,6 +33,16 @@ class ErrorBelow:
         del case  # only the forecast counts
         return forecast.error <= self.max_error
 
+    def doubt(self, forecast: Forecast) -> str | None:
+        """Near the threshold the Monte Carlo error of the stated error must be small against it."""
+        noise = forecast.health.monte_carlo_error
+        if noise is None or noise <= NOISE * self.max_error or forecast.error + NEAR * noise <= self.max_error:
+            return None
+        return (
+            f"the Monte Carlo error {noise:.2g} of the stated error {forecast.error:.2g} is above "
+            f"{NOISE:g} times the allowed {self.max_error:g}"
+        )
+
 
 @dataclass(frozen=True)
 class VotesSeen:
@@ -39,3 +54,8 @@ class VotesSeen:
         """Whether enough experts have voted."""
         del forecast  # only the number of votes counts
         return self.votes is not None and len(case.votes) >= self.votes
+
+    def doubt(self, forecast: Forecast) -> str | None:
+        """Votes are counted without noise."""
+        del forecast
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quorate.core.case import Case
+from quorate.core.health import Health
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,23 @@ class Voted:
     key: str
     expert: int
     vote: int
+
+
+@dataclass(frozen=True)
+class Amended:
+    """An expert changed a vote, before the case settled or after."""
+
+    key: str
+    expert: int
+    vote: int
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """An expert took a vote back, before the case settled or after."""
+
+    key: str
+    expert: int
 
 
 @dataclass(frozen=True)
@@ -48,6 +66,7 @@ class Adopted:
     fit: int
     seen: int
     cases: int  # in the history by then
+    health: Health
 
 
-Event = Opened | Voted | Settled | Imported | Adopted
+Event = Opened | Voted | Amended | Withdrawn | Settled | Imported | Adopted

@@ -9,9 +9,9 @@ from quorate.core.decision import Decision, Query, decide
 from quorate.core.forecast import Forecast
 from quorate.core.history import History
 from quorate.core.panel import Panel
-from quorate.core.protocols import Predictor, Target
+from quorate.core.protocols import Predictor, Refinable, Target
 from quorate.errors import StudyError
-from quorate.study.events import Adopted, Event, Imported, Opened, Settled, Voted
+from quorate.study.events import Adopted, Amended, Event, Imported, Opened, Settled, Voted, Withdrawn
 from quorate.study.journal import Journal, MemoryJournal
 from quorate.study.method import Job, Method
 from quorate.study.seeds import generator
@@ -38,38 +38,47 @@ class Study:
         self.name = name
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._state = State(History(panel))
-        self._predictor = self._job(0, 0, self._state.history, None).run()
+        self._predictor = Job(0, 0, 0, seed, method.learner, self._state.history, None).run()
+        self._unscheduled = 0  # from the fit in force up to this number of cases the schedule calls for no other
         self._rebuild()
 
     def _rebuild(self) -> None:
         """Fold the journal; each adopted fit is run again on the history it was made from."""
         events = list(self.journal)
         needed = {event.seen for event in events if isinstance(event, Adopted)}
-        kept = {0: self._state.history}
+        kept = {0: self._state}
         for number, event in enumerate(events, start=1):
             if isinstance(event, Adopted):
-                self._predictor = self._job(event.fit, event.seen, kept[event.seen], self._predictor).run()
+                self._predictor = self._job(kept.pop(event.seen)).run()
             self._state = fold(self._state, event)
             if number in needed:
-                kept[number] = self._state.history
+                kept[number] = self._state
 
-    def _job(self, fit: int, seen: int, history: History, previous: Predictor | None) -> Job:
-        recent = history.window(self.method.window)
-        return Job(fit, seen, len(history), self.seed, self.method.learner, recent, previous)
+    def _job(self, state: State) -> Job:
+        """The next fit of a state in which the predictor at hand is in force."""
+        recent = state.history.window(self.method.window)
+        learner, cases = self.method.learner, len(state.history)
+        return Job(state.fits + 1, state.events, cases, self.seed, learner, recent, self._predictor)
 
     def _append(self, event: Event) -> None:
         self.journal.append(event)
         self._state = fold(self._state, event)
 
     def _open_case(self, key: str) -> Case:
-        if key not in self._state.open:
-            state = "has settled" if key in self._state.rows else "was never opened"
+        case = self._state.open_case(key)
+        if case is None:
+            state = "has settled" if key in self._state.places else "was never opened"
             raise StudyError(f"case {key!r} {state}; expected an open case of study {self.name!r}")
-        return self._state.open[key]
+        return case
+
+    def _known_case(self, key: str) -> Case:
+        if key not in self._state.places:
+            raise StudyError(f"case {key!r} was never opened in study {self.name!r}; open it first, or check its key")
+        return self._state.known(key)
 
     @property
     def history(self) -> History:
-        """Settled and imported cases with the votes that were cast, late ones included."""
+        """Settled and imported cases with the votes that were cast, late and amended ones included."""
         return self._state.history
 
     @property
@@ -79,10 +88,10 @@ class Study:
 
     @property
     def contradicted(self) -> tuple[str, ...]:
-        """Settled cases whose votes by now, late ones included, force another outcome."""
+        """Settled cases whose votes by now, late and amended ones included, force another outcome."""
         found = []
         for key, settled in self._state.settled.items():
-            case = self._state.history.cases[self._state.rows[key]]
+            case = self._state.known(key)
             forced = self.target.forced(case.vote_row(), case.unasked)
             if forced is not None and forced[self.target.outcomes.index(settled.outcome)] == 0:
                 found.append(key)
@@ -110,42 +119,72 @@ class Study:
         self._append(Imported(case))
 
     def _new(self, key: str) -> None:
-        if self._state.case(key) is not None:
+        if key in self._state.places:
             raise StudyError(f"case {key!r} exists already in study {self.name!r}; each case needs its own key")
 
     def ask(self, key: str) -> Decision:
-        """Whom to ask next about an open case, or that it can settle; only reads."""
-        case = self._open_case(key)
+        """Whom to ask next about an open case, or that it can settle; only reads.
+
+        Where only the health of its forecast keeps a case from settling, a better one is tried before one more vote.
+        """
+        case, predictor = self._open_case(key), self._predictor
+        while True:
+            decision = self._decide(case, predictor)
+            forced = isinstance(decision, Query) and decision.reason == "unhealthy"
+            better = predictor.refined() if forced and isinstance(predictor, Refinable) else None
+            if better is None:
+                return decision
+            predictor = better
+
+    def _decide(self, case: Case, predictor: Predictor) -> Decision:
         return decide(
-            generator(self.seed, "choose", key, len(case.votes)),
+            generator(self.seed, "choose", case.key, len(case.votes)),
             case,
             panel=self.panel,
-            forecast=self.forecast(key),
+            forecast=self._forecast(case, predictor),
             chooser=self.method.chooser,
             stopper=self.method.stopper,
         )
 
     def forecast(self, key: str) -> Forecast:
-        """What the panel is expected to decide on an open case; only reads.
+        """What the panel is expected to decide on an open case; only reads."""
+        return self._forecast(self._open_case(key), self._predictor)
 
-        The generator does not depend on the votes, so that all forecasts of a case are marginals of one table.
+    def _forecast(self, case: Case, predictor: Predictor) -> Forecast:
+        """A forecast whose generator does not depend on the votes: all of a case are marginals of one table."""
+        return predictor.forecast(generator(self.seed, "forecast", case.key), case, self.target)
+
+    def tell(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
+        """An expert's vote; the same vote twice is one vote, and another replaces it only with `amend`.
+
+        After its case has settled a vote teaches, and never changes the outcome.
         """
-        return self.predictor.forecast(generator(self.seed, "forecast", key), self._open_case(key), self.target)
-
-    def tell(self, key: str, expert: str, vote: str) -> None:
-        """An expert's vote; the same vote twice is one vote, and one after settling teaches the next fit."""
-        case = self._state.case(key)
-        if case is None:
-            raise StudyError(f"case {key!r} was never opened in study {self.name!r}")
+        case = self._known_case(key)
         who, what = self.panel.expert(expert), self.panel.class_(vote)
         if not case.available[who]:
             raise StudyError(f"expert {expert!r} does not belong to the panel of case {key!r}")
         before = case.voted(who)
-        if before == what:
-            return
-        if before is not None:
-            raise StudyError(f"expert {expert!r} has voted {self.panel.classes[before]!r} on case {key!r} already")
-        self._append(Voted(key, who, what))
+        if before is None:
+            self._append(Voted(key, who, what))
+        elif before != what:
+            if not amend:
+                cast = self.panel.classes[before]
+                raise StudyError(
+                    f"expert {expert!r} has voted {cast!r} on case {key!r} already; "
+                    f"tell {vote!r} with amend=True to change the vote, or withdraw it"
+                )
+            self._append(Amended(key, who, what))
+
+    def withdraw(self, key: str, expert: str) -> None:
+        """Take an expert's vote back: an open case may ask for it again, a settled one keeps its outcome."""
+        case = self._known_case(key)
+        who = self.panel.expert(expert)
+        if case.voted(who) is None:
+            cast = ", ".join(self.panel.experts[other] for other, _ in case.votes) or "nobody"
+            raise StudyError(
+                f"expert {expert!r} has no vote on case {key!r} to withdraw; expected one who has voted: {cast}"
+            )
+        self._append(Withdrawn(key, who))
 
     def settle(self, key: str) -> Settled:
         """Record that asking about a case stopped; only when `ask` says so."""
@@ -158,15 +197,24 @@ class Study:
         return event
 
     def due(self) -> Job | None:
-        """The fit that should be run now, if any; only reads."""
+        """The fit that should be run now, if any; only reads.
+
+        One is due when the schedule says so, and at once after a vote of the history was amended or withdrawn.
+        """
+        return self._job(self._state) if self._state.outdated or self._scheduled() else None
+
+    def _scheduled(self) -> bool:
+        """Whether the schedule has called for a fit since the one in force was started; looks at each number once."""
         state = self._state
-        if any(self.method.schedule(cases) for cases in range(state.learned + 1, len(state.history) + 1)):
-            return self._job(state.fits + 1, state.events, state.history, self._predictor)
-        return None
+        for cases in range(max(state.learned, self._unscheduled) + 1, len(state.history) + 1):
+            if self.method.schedule(cases):
+                return True
+            self._unscheduled = cases
+        return False
 
     def adopt(self, job: Job, predictor: Predictor) -> None:
         """Put what a job has learned in force."""
         if job.fit != self._state.fits + 1:
             raise StudyError(f"fit {job.fit} comes out of turn: fit {self._state.fits} is in force")
+        self._append(Adopted(job.fit, job.seen, job.cases, predictor.health))
         self._predictor = predictor
-        self._append(Adopted(job.fit, job.seen, job.cases))

@@ -17,6 +17,7 @@ from quorate.data.synthetic import simulate
 from quorate.data.table import Table
 from quorate.errors import SettingsError
 from quorate.experiments.replay import choose_rows, replay
+from quorate.models import health
 from quorate.models.full.predictor import FullPredictor
 from quorate.reporting.replay import figures
 
@@ -66,7 +67,8 @@ def test_ill_forecasts_settle_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert forced.summary.mean_queries > healthy.summary.mean_queries
 
 
-def test_a_strict_gate_counts_its_unhealthy_fits_and_asks_on() -> None:
+def test_a_strict_gate_counts_its_unhealthy_fits_and_asks_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "AGREEMENT", 0.0)  # no carried chains pass, and no long fit that is tried after them
     strict = Settings(chains=2, warmup=1, draws=4, extensions=0, latents=500, min_ess=1e6)
     report = replay(panel_table(6), options=Options(max_error=0.3, settings=strict))
     assert report.sampler.unhealthy_fits == report.sampler.fits == 5

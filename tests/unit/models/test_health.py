@@ -11,7 +11,14 @@ from quorate.core.panel import Panel
 from quorate.core.settings import Settings
 from quorate.models.draws import Draws
 from quorate.models.full.normal import prior_draws
-from quorate.models.health import fit_health, free_parameters, mixing
+from quorate.models.health import (
+    between_chain_ess,
+    carried_health,
+    fit_health,
+    free_parameters,
+    mixing,
+    nested_rhat,
+)
 
 SETTINGS = Settings()
 
@@ -95,3 +102,60 @@ def test_a_chain_that_never_moved() -> None:
     tau = draws.tau.copy()
     tau[3] = 0.2
     assert fit_health(changed(draws, tau=tau), SETTINGS).reasons == ("a chain of tau never moved",)
+
+
+def population(chains: int = 32, count: int = 15) -> Draws:
+    return prior_draws(
+        np.random.default_rng(4), classes=2, classifiers=1, experts=2, settings=SETTINGS, chains=chains, count=count
+    )
+
+
+def test_independent_carried_chains_are_healthy() -> None:
+    draws = population()
+    health = carried_health(draws, draws.last(3), SETTINGS)
+    assert health.healthy
+    assert health.rhat is not None
+    assert health.rhat < 1.03
+    assert health.ess is not None
+    assert 100 < health.ess < 480  # the smallest of ten, each with the noise of 32 chain means
+
+
+def test_chains_with_a_long_memory_count_as_their_number() -> None:
+    draws = population(count=1)
+    slow = changed(draws, **{name: np.repeat(getattr(draws, name), 15, axis=1) for name in ("mu", "s", "omega", "tau")})
+    jitter = changed(slow, mu=slow.mu + 1e-9 * np.random.default_rng(0).standard_normal(slow.mu.shape))
+    _, values = free_parameters(jitter, SETTINGS)
+    assert between_chain_ess(values) == pytest.approx(31, abs=0.01)
+    assert nested_rhat(values) < 1.3
+
+
+def test_every_gate_of_carried_chains_trips() -> None:
+    draws, ramp = population(), np.linspace(0.0, 1.0, 15)
+    tau, s, mu = draws.tau, draws.s, draws.mu
+    half = np.where(np.arange(32) < 16, 3.0, 1.0)[:, None]
+    stuck = mu.copy()
+    stuck[5, :, 1] = stuck[5, 0, 1]
+    nan = mu.copy()
+    nan[0, 0, 2] = np.nan
+    tiny = s.copy()
+    tiny[:, :, 1] = 1.5e-4
+    broken = {
+        "halves of the chains differ by ": changed(draws, tau=half * tau),
+        "the chains drift by ": changed(draws, mu=mu + 0.2 * ramp[None, :, None]),
+        "a chain of mu[2] never moved": changed(draws, mu=stuck),
+        "draws of mu[3] are not finite": changed(draws, mu=nan),
+        "100% of the draws of s[2] lie at its floor": changed(draws, s=tiny),
+    }
+    for reason, sick in broken.items():
+        reasons = carried_health(sick, sick, SETTINGS).reasons
+        assert any(found.startswith(reason) for found in reasons), (reason, reasons)
+
+
+def test_healthy_chains_hardly_ever_trip_a_gate() -> None:
+    trips = 0
+    for seed in range(300):
+        draws = prior_draws(
+            np.random.default_rng(seed), classes=3, classifiers=1, experts=3, settings=SETTINGS, chains=32, count=15
+        )
+        trips += not carried_health(draws, draws.last(3), SETTINGS).healthy
+    assert trips <= 3

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -15,7 +16,18 @@ from quorate.core.settings import Settings
 from quorate.errors import HealthError
 from quorate.models.draws import Draws
 from quorate.models.full.normal import prior_draws
-from quorate.models.full.state import Data, Prior, State, Widths, check_data, make_data, make_prior, make_widths
+from quorate.models.full.state import (
+    Data,
+    Prior,
+    State,
+    Widths,
+    check_data,
+    copied_state,
+    copied_widths,
+    make_data,
+    make_prior,
+    make_widths,
+)
 from quorate.models.full.sweep import Record, run
 from quorate.models.health import fit_health
 
@@ -98,24 +110,33 @@ def start(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes:
     return Chains(make_data(log_ratios, votes, classes), make_prior(settings), settings, chains)
 
 
-def _advance_chain(data: Data, prior: Prior, chain: Chain, warmup: int, draws: int) -> tuple[Chain, Record, int]:
+def _advance_chain(
+    data: Data, prior: Prior, chain: Chain, warmup: int, adapting: int, draws: int
+) -> tuple[Chain, Record, int]:
     """One chain some sweeps further; the chain given is left as it was."""
-    own = copy.deepcopy(chain)
+    own = Chain(copy.deepcopy(chain.rng), copied_state(chain.state), copied_widths(chain.widths))
     size = own.state.mu.shape[0]
     record = Record(np.empty((draws, size)), np.empty((draws, size)), np.empty((draws, size, size)), np.empty(draws))
-    refused = run(own.rng, data, prior, own.state, copy.deepcopy(own.state), own.widths, warmup, record)
+    refused = run(own.rng, data, prior, own.state, copied_state(own.state), own.widths, warmup, adapting, record)
     return own, record, refused
 
 
-def advance(chains: Chains, *, warmup: int, draws: int, threads: int = THREADS) -> tuple[Chains, Draws]:
-    """All chains `warmup` sweeps further, slice widths adapting, and then `draws` kept sweeps.
+def advance(
+    chains: Chains, *, warmup: int, draws: int, adapting: int | None = None, threads: int = THREADS
+) -> tuple[Chains, Draws]:
+    """All chains `warmup` sweeps further and then `draws` kept sweeps; slice widths adapt in warm-up.
 
-    The number of threads changes nothing but the time: each chain has a generator of its own.
+    `adapting` says for how many sweeps they adapt instead. The number of threads changes nothing but the time: each
+    chain has a generator of its own.
     """
     if len(chains.data.votes) == 0:
         return _advance_prior(chains, draws)
+    first = warmup if adapting is None else adapting
     with ThreadPoolExecutor(threads) as pool:
-        jobs = [pool.submit(_advance_chain, chains.data, chains.prior, chain, warmup, draws) for chain in chains.chains]
+        jobs = [
+            pool.submit(_advance_chain, chains.data, chains.prior, chain, warmup, first, draws)
+            for chain in chains.chains
+        ]
         done = [job.result() for job in jobs]
     refused = chains.refused + sum(count for _, _, count in done)
     later = Chains(chains.data, chains.prior, chains.settings, tuple(chain for chain, _, _ in done), refused)
@@ -159,25 +180,45 @@ def sample(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes
     return advance(begun, warmup=settings.warmup, draws=settings.draws)[1]
 
 
-def fit(
-    rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes: int, settings: Settings
-) -> tuple[Draws, Health]:
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A long fit: its draws, whether they pass the gate, and its chains at evenly spaced moments of the last run."""
+
+    draws: Draws
+    health: Health
+    moments: tuple[Chains, ...]
+
+
+def fit(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes: int, settings: Settings) -> Fit:
     """Draws and whether they pass the gate; chains that fail it go on for as many sweeps again, a few times.
 
     After an extension the same share of all sweeps is thrown away as warm-up and the rest thinned to as many draws as
     before, so that a forecast costs the same after a hard fit as after an easy one.
     """
     chains = start(rng, log_ratios, votes, classes=classes, settings=settings)
-    chains, everything = advance(chains, warmup=settings.warmup, draws=settings.draws)
+    moments, everything = _advance_in_parts(chains, warmup=settings.warmup, draws=settings.draws)
     draws, health = everything, fit_health(everything, settings)
     for extension in range(settings.extensions):
         if health.healthy:
             break
         times = extension + 2
-        chains, more = advance(chains, warmup=0, draws=settings.warmup + settings.draws)
+        moments, more = _advance_in_parts(moments[-1], warmup=0, draws=settings.warmup + settings.draws)
         everything = everything.then(more).last(times * settings.draws)
         draws = everything.last(times * settings.draws, every=times)
         health = fit_health(draws, settings)
     if not all(np.isfinite(part).all() for part in (draws.mu, draws.s, draws.omega, draws.tau)):
         raise HealthError(f"the sampler gave nothing that may be used: {'; '.join(health.reasons)}")
-    return draws, health
+    return Fit(draws, health, moments)
+
+
+def _advance_in_parts(chains: Chains, *, warmup: int, draws: int) -> tuple[tuple[Chains, ...], Draws]:
+    """All chains further as by `advance`, and how they stood after each part of the draws."""
+    parts = min(-(-chains.settings.population // len(chains.chains)), draws)
+    moments: list[Chains] = []
+    kept: list[Draws] = []
+    for part in range(parts):
+        count = draws * (part + 1) // parts - draws * part // parts
+        chains, more = advance(chains, warmup=warmup if part == 0 else 0, draws=count)
+        moments.append(chains)
+        kept.append(more)
+    return tuple(moments), reduce(Draws.then, kept)

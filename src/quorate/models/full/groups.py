@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.core.arrays import Floats
 from quorate.models.full.compiled import kernel
+from quorate.models.full.latents import utilities
 from quorate.models.full.slices import adapted, slicer
 from quorate.models.full.state import (
     Data,
@@ -41,21 +42,30 @@ class Group(NamedTuple):
 
 
 @kernel
-def vote_odds(z: Floats, K: int, vote: int, tau: float, tempered: bool) -> tuple[float, float]:
+def vote_odds(z: Floats, vote: int, tau: float, tempered: bool, scratch: Floats) -> tuple[float, float]:
     """Odds of all other classes against a vote given its latent block (K-1,), and their logarithm if they overflow."""
-    top = 0.0
-    for k in range(K - 1):
-        top = max(top, z[k])
-    total = math.exp(-top)
-    for k in range(K - 1):
-        total += math.exp(z[k] - top)
+    K = scratch.shape[0]
     own = z[vote] if vote < K - 1 else 0.0
     odds, log_odds = 0.0, 0.0
+    if not tempered:
+        for k in range(K):
+            gap = (z[k] if k < K - 1 else 0.0) - own
+            if k == vote:
+                continue
+            if gap > OVERFLOW:
+                log_odds = max(log_odds, gap)
+            else:
+                odds += math.exp(gap)
+        return odds, log_odds
+    total = 0.0  # of exponentials against the vote's own, so that each is taken once
+    for k in range(K):
+        scratch[k] = math.exp(min((z[k] if k < K - 1 else 0.0) - own, OVERFLOW))
+        total += scratch[k]
+    sharpness = 1.0 / (total * tau)
     for k in range(K):
         if k == vote:
             continue
-        other = z[k] if k < K - 1 else 0.0
-        gap = (math.exp(other - top) - math.exp(own - top)) / (total * tau) if tempered else other - own
+        gap = (scratch[k] - 1.0) * sharpness
         if gap > OVERFLOW:
             log_odds = max(log_odds, gap)
         else:
@@ -68,7 +78,7 @@ def log_votes(group: Group, expert: int, scale: float, k_shifted: int, shift: fl
     """Log probability of an expert's votes after its latents are scaled, or one coordinate of them shifted."""
     data, z, K = group.data, group.state.z, group.data.K
     first = first_expert(data) + expert * (K - 1)
-    block = np.empty(K - 1)
+    block, scratch = np.empty(K - 1), np.empty(K)
     total, product = 0.0, 1.0  # logarithms are taken of products: they would cost most
     for a in range(data.counts[expert]):
         i = data.voters[expert, a]
@@ -78,11 +88,11 @@ def log_votes(group: Group, expert: int, scale: float, k_shifted: int, shift: fl
         if k_shifted >= 0:
             block[k_shifted] += shift
         if K == 2 and group.prior.tempered:
-            gap = math.tanh(0.5 * block[0]) / tau
-            gap = -gap if vote == 0 else gap
+            margin = block[0] if vote == 0 else -block[0]
+            gap = (1.0 - 2.0 / (1.0 + math.exp(-max(margin, -OVERFLOW)))) / tau  # of the other class over the vote's
             odds, log_odds = (math.exp(gap), 0.0) if gap < OVERFLOW else (0.0, gap)
         else:
-            odds, log_odds = vote_odds(block, K, vote, tau, group.prior.tempered)
+            odds, log_odds = vote_odds(block, vote, tau, group.prior.tempered, scratch)
         if log_odds > 0.0:
             total -= log_odds
             continue
@@ -104,14 +114,56 @@ def _log_scaled_prior(group: Group, expert: int, t: float) -> float:
     return total
 
 
+class TemperatureLine(NamedTuple):
+    """Log tau given the latents: all it sees of a vote is how far each other class lies above the one voted for."""
+
+    prior: Prior
+    tau: float
+    gaps: Floats  # (V, K-1) theta_k - theta_vote for each vote, nobody's own class
+
+
 @kernel
-def log_density_tau(t: float, group: Group) -> float:
+def temperature_line(data: Data, prior: Prior, state: State) -> TemperatureLine:
+    """The line along log tau through a state."""
+    K, votes = data.K, 0
+    for h in range(data.counts.shape[0]):
+        votes += data.counts[h]
+    gaps, theta, row = np.empty((votes, K - 1)), np.empty(K), 0
+    for h in range(data.counts.shape[0]):
+        first = first_expert(data) + h * (K - 1)
+        for a in range(data.counts[h]):
+            i = data.voters[h, a]
+            vote, at = data.votes[i, h], 0
+            utilities(state.z[i, first : first + K - 1], K, 1.0, True, theta)
+            for k in range(K):
+                if k != vote:
+                    gaps[row, at] = theta[k] - theta[vote]
+                    at += 1
+            row += 1
+    return TemperatureLine(prior, state.tau[0], gaps)
+
+
+@kernel
+def log_density_tau(t: float, line: TemperatureLine) -> float:
     """Along log tau."""
-    tau = group.state.tau[0] * math.exp(t)
-    total = log_prior_tau(group.prior, tau) + t
-    for h in range(group.data.counts.shape[0]):
-        total += log_votes(group, h, 1.0, -1, 0.0, tau)
-    return total
+    tau = line.tau * math.exp(t)
+    total, product = log_prior_tau(line.prior, tau) + t, 1.0
+    for row in range(line.gaps.shape[0]):
+        odds, log_odds = 0.0, 0.0
+        for k in range(line.gaps.shape[1]):
+            gap = line.gaps[row, k] / tau
+            if gap > OVERFLOW:
+                log_odds = max(log_odds, gap)
+            else:
+                odds += math.exp(gap)
+        if log_odds > 0.0:
+            total -= log_odds
+            continue
+        product *= 1.0 + odds
+        if product > 1e150:
+            total -= math.log(product)
+            product = 1.0
+    return total - math.log(product)
 
 
 slice_tau = slicer(log_density_tau)
@@ -162,7 +214,7 @@ def move_groups(
     start, block = first_expert(data), data.K - 1
     group = Group(data, prior, state, 0, 0)
     if prior.tempered:
-        t = slice_tau(rng, group, widths.tau[0])
+        t = slice_tau(rng, temperature_line(data, prior, state), widths.tau[0])
         state.tau[0] *= math.exp(t)
         if warming:
             widths.tau[0] = adapted(widths.tau[0], t)

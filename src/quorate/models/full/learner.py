@@ -12,13 +12,17 @@ from quorate.core.history import History
 from quorate.core.protocols import Predictor
 from quorate.core.settings import Settings
 from quorate.errors import HealthError
-from quorate.models.draws import Draws
 from quorate.models.full import gibbs
+from quorate.models.full.population import Cases, Population, carried, from_fit, from_prior, longer, swept
 from quorate.models.full.predictor import FullPredictor
-from quorate.models.full.simplex import log_ratios
-from quorate.models.health import fit_health
+from quorate.models.health import carried_health, fit_health
 
 Engine = Literal["gibbs", "nuts"]
+
+LONGER = (30, 60, 120)
+"""Sweeps of each further try with chains that fail their gate, before they are given up for a long fit."""
+FEW = 20
+"""So many new cases are always taken in by the chains there are; more than that and half of all cases start afresh."""
 
 
 @dataclass(frozen=True)
@@ -29,24 +33,64 @@ class FullLearner:
     engine: Engine = "gibbs"
 
     def update(self, rng: np.random.Generator, history: History, previous: Predictor | None) -> Predictor:
-        """A cold fit of the history; what was learned before serves only where the sampler gives nothing usable."""
+        """What the history says: by the chains of `previous` where they can be carried on, else by a long fit.
+
+        Chains that fail their gate are swept longer, and then given up for a long fit. If that gives nothing usable,
+        what was learned before stays in force, marked as unhealthy.
+        """
+        before = previous if isinstance(previous, FullPredictor) else None
         try:
-            draws, health = self._sample(rng, history)
+            if self.engine == "nuts":
+                return self._by_nuts(rng, history)
+            return self._carry_on(rng, history, before) or self._start_afresh(rng, history)
         except HealthError as error:
-            if not isinstance(previous, FullPredictor):
+            if before is None:
                 raise
-            return replace(previous, health=Health(reasons=(str(error),)), _tables={})
+            return replace(before, health=Health(reasons=(str(error),)), _tables={})
+
+    def _carry_on(
+        self, rng: np.random.Generator, history: History, before: FullPredictor | None
+    ) -> FullPredictor | None:
+        """The chains there are, brought up to date; None where there are none, or they do not pass their gate."""
+        cases = Cases.of(history, self.settings)
+        if not len(cases):
+            chains = from_prior(rng, cases, self.settings)
+            return FullPredictor(history.panel, self.settings, chains.draws, Health(), chains)
+        if before is None or before.population is None:
+            return None
+        try:
+            chains = carried(rng, before.population, cases)
+        except HealthError:
+            return None
+        if chains.changed > max(FEW, len(cases) // 2):
+            return None
+        chains = swept(chains)
+        health = _checked(chains)
+        for sweeps in LONGER:
+            if health.healthy:
+                break
+            chains = longer(chains, sweeps)
+            health = _checked(chains)
+        return FullPredictor(history.panel, self.settings, chains.draws, health, chains) if health.healthy else None
+
+    def _start_afresh(self, rng: np.random.Generator, history: History) -> FullPredictor:
+        cases = Cases.of(history, self.settings)
+        found = gibbs.fit(rng, cases.log_ratios, cases.votes, classes=cases.classes, settings=self.settings)
+        chains = from_fit(rng, cases, found.moments, found.draws)
+        return FullPredictor(history.panel, self.settings, found.draws, found.health, chains)
+
+    def _by_nuts(self, rng: np.random.Generator, history: History) -> FullPredictor:
+        from quorate.models.full import nuts  # needs an extra, and is slow to import
+
+        cases = Cases.of(history, self.settings)
+        draws, divergences = nuts.sample(
+            rng, cases.log_ratios, cases.votes, classes=cases.classes, settings=self.settings
+        )
+        health = fit_health(draws, self.settings, divergences=divergences)
+        if health.rhat is None:  # nothing was measured: not finite, or a chain that never moved
+            raise HealthError(f"the sampler gave nothing that may be used: {'; '.join(health.reasons)}")
         return FullPredictor(history.panel, self.settings, draws, health)
 
-    def _sample(self, rng: np.random.Generator, history: History) -> tuple[Draws, Health]:
-        ratios, votes = log_ratios(history.probabilities(), clip=self.settings.clip), history.votes()
-        classes = len(history.panel.classes)
-        if self.engine == "nuts":
-            from quorate.models.full import nuts  # needs an extra, and is slow to import
 
-            draws, divergences = nuts.sample(rng, ratios, votes, classes=classes, settings=self.settings)
-            health = fit_health(draws, self.settings, divergences=divergences)
-            if health.rhat is None:  # nothing was measured: not finite, or a chain that never moved
-                raise HealthError(f"the sampler gave nothing that may be used: {'; '.join(health.reasons)}")
-            return draws, health
-        return gibbs.fit(rng, ratios, votes, classes=classes, settings=self.settings)
+def _checked(chains: Population) -> Health:
+    return carried_health(chains.draws, chains.recent[-1].draws, chains.chains.settings)

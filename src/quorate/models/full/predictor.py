@@ -16,6 +16,7 @@ from quorate.core.protocols import Target
 from quorate.core.settings import Settings
 from quorate.models.draws import Draws
 from quorate.models.full.normal import factor
+from quorate.models.full.population import Population
 from quorate.models.full.simplex import log_ratios, probabilities, tempered
 from quorate.models.patterns import Patterns, forecast_from, vote_patterns
 
@@ -31,6 +32,7 @@ class FullPredictor:
     settings: Settings
     draws: Draws
     health: Health
+    population: Population | None = field(default=None, repr=False, compare=False)  # chains that can be carried on
     _tables: dict[tuple[object, ...], Patterns] = field(default_factory=dict, repr=False, compare=False)
 
     def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:

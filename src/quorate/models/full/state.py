@@ -109,6 +109,16 @@ def make_widths(experts: int, size: int) -> Widths:
     return Widths(np.ones(1), np.ones(1), np.ones(experts), np.full(size, 0.2), row)
 
 
+def copied_state(state: State) -> State:
+    """A state that shares no array with another."""
+    return State(*(part.copy() for part in state))
+
+
+def copied_widths(widths: Widths) -> Widths:
+    """Widths that share no array with others."""
+    return Widths(*(part.copy() for part in widths))
+
+
 @kernel
 def log_prior_mu(prior: Prior, mu: float) -> float:
     """Log density of one mean, up to a constant."""

@@ -98,11 +98,13 @@ def test_a_chain_that_enters_singular_stands_still_and_returns() -> None:
 def test_a_fit_that_fails_its_gate_goes_on_and_keeps_its_size() -> None:
     log_ratios, votes = history(5, classes=2, classifiers=1, experts=2, n=6)
     strict = Settings(chains=2, warmup=10, draws=40, extensions=2, min_ess=1e6)
-    draws, health = gibbs.fit(rng(), log_ratios, votes, classes=2, settings=strict)
+    found = gibbs.fit(rng(), log_ratios, votes, classes=2, settings=strict)
+    draws, health = found.draws, found.health
     assert draws.shape == (2, 40)
     assert any("effective sample size" in reason for reason in health.reasons)
     easy = replace(strict, min_ess=1e-3, max_rhat=100.0)
-    draws, health = gibbs.fit(rng(), log_ratios, votes, classes=2, settings=easy)
+    found = gibbs.fit(rng(), log_ratios, votes, classes=2, settings=easy)
+    draws, health = found.draws, found.health
     assert health.healthy
     assert draws.digest == gibbs.sample(rng(), log_ratios, votes, classes=2, settings=easy).digest
 

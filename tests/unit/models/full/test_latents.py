@@ -1,8 +1,9 @@
-# ruff: noqa: N806  # the recipe's letters for matrices
+# ruff: noqa: N803, N806  # the recipe's letters for matrices
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from quorate.core.arrays import Floats
 from quorate.core.settings import Settings
@@ -11,6 +12,7 @@ from quorate.models.full.normal import vote_probabilities
 from quorate.models.full.simplex import probabilities
 from quorate.models.full.state import State, make_data, make_prior
 from tests.unit.models.full.joint import inverse
+from tests.unit.models.full.line import UNLIKELY, fit_to
 
 
 def utilities(z: Floats, *, tempered: bool) -> Floats:
@@ -42,56 +44,79 @@ def test_the_interval_is_where_the_vote_wins(classes: int, tempered: bool) -> No
 
 
 @pytest.mark.parametrize("tempered", [True, False])
-def test_gumbel_differences_against_refusal(tempered: bool) -> None:
+@pytest.mark.parametrize("classes", [2, 3])
+def test_gumbel_differences_follow_the_logistic_distribution_cut_off_where_the_vote_wins(
+    classes: int, tempered: bool
+) -> None:
+    """Differences x of Gumbels from one of them have the joint distribution function 1 / (1 + sum exp(-x))."""
     rng = np.random.default_rng(7)
-    z, vote, tau = np.array([0.4, -0.3]), 1, 0.2 if tempered else 1.0
-    means = utilities(z, tempered=tempered) / tau
-    gumbels = -np.log(rng.standard_exponential((200_000, 3)))
-    won = gumbels[(means + gumbels).argmax(axis=1) == vote]
-    expected = tau * (won - won[:, [vote]])
-    D, scratch, drawn = np.empty(3), np.empty(3), np.empty((40_000, 3))
+    z, vote, tau = np.array([0.4, -0.3])[: classes - 1], 1, 0.2 if tempered else 1.0
+    own = utilities(z, tempered=tempered) / tau
+    others = [k for k in range(classes) if k != vote]
+    ends = own[vote] - own[others]  # the vote wins where every other Gumbel is above its own by less
+    D, scratch, drawn = np.empty(classes), np.empty(classes), np.empty((5000, classes))
     for row in drawn:
         gumbel_differences(rng, z, vote, tau, tempered, D, scratch)
         row[:] = D
-    for power in (1, 2):
-        a, b = drawn**power, expected**power
-        error = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b)) + 1e-12
-        assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4.5 * error).all()
+    assert (drawn[:, vote] == 0.0).all()
+
+    for at, other in enumerate(others):
+        x, rest = ends[at] - np.geomspace(40.0, 1e-6, 5000), 1.0 + np.exp(-np.delete(ends, at)).sum()
+        below = (rest + np.exp(-ends[at])) / (rest + np.exp(-x))
+        assert fit_to(drawn[:, other], tau * x, below) > UNLIKELY
 
 
+LATTICE = np.array([0.7548776662466927, 0.5698402909980532])
+"""Steps whose multiples fill the unit square evenly."""
 CASES = [(3, 0, True, False), (3, 2, True, True), (3, 1, False, False), (2, 1, True, True), (2, 0, True, False)]
 
 
 @pytest.mark.parametrize(("classes", "vote", "tempered", "missing"), CASES)
-def test_the_sweep_leaves_the_latents_of_a_case_invariant(
-    classes: int, vote: int, tempered: bool, missing: bool
-) -> None:
-    """One classifier, one voter and one who did not vote, against importance sampling from the normal."""
+def test_the_sweep_draws_from_the_latents_of_a_case(classes: int, vote: int, tempered: bool, missing: bool) -> None:
+    """One classifier, one voter and one who did not vote, against quadrature over the voter's latents."""
     rng = np.random.default_rng(classes + vote)
     block = classes - 1
     size = 3 * block
     A = rng.standard_normal((size, 2 * size))
     Sigma, mu, tau = A @ A.T / (2 * size), rng.normal(0, 0.3, size), 0.15 if tempered else 1.0
     observed = np.full(block, np.nan) if missing else np.full(block, 0.4)
-    L = np.linalg.cholesky(Sigma)
-    noise = rng.standard_normal((400_000, size))
-    if not missing:  # noise that gives the observed log-ratios; the rest is free
-        noise[:, :block] = np.linalg.solve(L[:block, :block], observed - mu[:block])
-    prior_z = mu + noise @ L.T
-    weight = vote_probabilities(prior_z[:, block : 2 * block], tau, temperature=tempered)[:, vote]
+    known = [] if missing else list(range(block))
+    voter = list(range(block, 2 * block))
+    mean, cov = conditional(mu, Sigma, known, voter, observed[: len(known)])
+    noise = ndtri((np.arange(8000)[:, None] + 0.5) * LATTICE[:block] % 1.0)
+    z = mean + noise @ np.linalg.cholesky(cov).T
+    weight = vote_probabilities(z, tau, temperature=tempered)[:, vote]
     weight /= weight.sum()
-    mean, square = weight @ prior_z, weight @ prior_z**2
+
     data = make_data(observed[None, None], np.array([[vote, -1]]), classes)
     start = np.where(np.isnan(observed), 0.0, observed)
     state = State(np.concatenate([start, np.zeros(2 * block)])[None], mu, Sigma, inverse(Sigma), np.array([tau]))
-    prior, kept = make_prior(Settings(temperature=tempered)), np.empty((60_000, size))
+    prior, kept = make_prior(Settings(temperature=tempered)), np.empty((2500, size))
     for row in kept:
-        assert sweep_latents(rng, data, prior, state)
+        for _ in range(10):
+            assert sweep_latents(rng, data, prior, state)
         row[:] = state.z[0]
-    for found, expected in ((kept, mean), (kept**2, square)):
-        batches = found.reshape(100, -1, size).mean(axis=1)
-        error = np.sqrt(batches.var(axis=0) / 100 + (weight**2).sum() * found.var(axis=0)) + 1e-12
-        assert (np.abs(found.mean(axis=0) - expected) < 4.5 * error).all()
+    for c in range(size):
+        if c in voter:
+            order = np.argsort(z[:, c - block])
+            below = np.cumsum(weight[order])
+            assert fit_to(kept[:, c], z[order, c - block], below) > UNLIKELY
+        elif c in known:
+            assert (kept[:, c] == observed[c]).all()
+        else:
+            given = known + voter
+            seen = np.concatenate([np.tile(observed[: len(known)], (len(z), 1)), z], axis=1)
+            gain = np.linalg.solve(Sigma[np.ix_(given, given)], Sigma[given, c])
+            centre, sd = mu[c] + (seen - mu[given]) @ gain, np.sqrt(Sigma[c, c] - gain @ Sigma[given, c])
+            points = np.linspace(-6.0, 6.0, 100)
+            below = ndtr((points[:, None] - centre) / sd) @ weight
+            assert fit_to(kept[:, c], points, below) > UNLIKELY
+
+
+def conditional(mu: Floats, Sigma: Floats, known: list[int], rest: list[int], values: Floats) -> tuple[Floats, Floats]:
+    """Mean and covariance of some coordinates of a normal given others."""
+    gain = np.linalg.solve(Sigma[np.ix_(known, known)], Sigma[np.ix_(known, rest)]).T
+    return mu[rest] + gain @ (values - mu[known]), Sigma[np.ix_(rest, rest)] - gain @ Sigma[np.ix_(known, rest)]
 
 
 def test_a_singular_precision_is_refused() -> None:

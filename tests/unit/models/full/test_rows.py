@@ -1,19 +1,22 @@
 # ruff: noqa: N803, N806  # the recipe's letters for matrices
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from quorate.core.arrays import Floats
 from quorate.core.settings import Settings
 from quorate.models.full import rows
 from quorate.models.full.linear import invert
 from quorate.models.full.normal import prior_draws
-from quorate.models.full.state import State, make_prior
-from tests.unit.models.full.joint import log_jacobian, log_prior_sigma, made_up
+from quorate.models.full.state import Prior, State, make_prior
+from tests.unit.models.full.joint import inverse, log_jacobian, log_prior_sigma, made_up
+from tests.unit.models.full.line import UNLIKELY, chain, fit_of, fit_to
 
 T = 0.2
 
@@ -44,24 +47,32 @@ def with_scale(Sigma: Floats, c: int, t: float) -> Floats:
     return np.asarray(Sigma + np.outer(slope, slope) * Sigma[c, c] * np.expm1(t))
 
 
+def variance_line(state: State, prior: Prior, c: int) -> rows.VarianceLine:
+    """The line of `draw_rows` through a state, from the latents themselves."""
+    row = rows.take_row(state, prior, c)
+    q = rows.weigh(row.S, row.b, row.Sb)
+    rss = float(((state.z[:, c] - state.mu[c] - (state.z - state.mu)[:, row.others] @ row.b) ** 2).sum())
+    return rows.VarianceLine(prior, len(state.mu), len(state.z), rss, 1.0 / state.Q[c, c], q)
+
+
+def scale_line(state: State, prior: Prior, c: int) -> rows.ScaleLine:
+    """The line of `draw_scales` through a state, from the latents themselves."""
+    x = float(state.Sigma[c, c])
+    slope = state.Sigma[:, c] / x
+    rss = float(((state.z[:, c] - state.mu[c]) ** 2).sum())
+    return rows.ScaleLine(prior, len(state.z), c, rss, x, np.diag(state.Sigma) - slope**2 * x, slope)
+
+
 def test_densities_along_the_moves() -> None:
     _, prior, state = made_up(2, classes=2, classifiers=1, experts=3, n=7, settings=Settings())
-    stats, Sigma, c = rows.moments(state.z), state.Sigma, 2
+    Sigma, c = state.Sigma, 2
     lower = np.tril_indices(4)
 
     def on_triangle(move: Callable[[Floats, int, float], Floats], values: Floats) -> Floats:
         return move(sigma_from(values), c, T)[lower]
 
     here = log_normal(state.z, state.mu, Sigma) + log_prior_sigma(Sigma, prior)
-    row = rows.take_row(state, prior, c)
-    v = 1.0 / state.Q[c, c]
-    q = rows.weigh(row.S, row.b, row.Sb)
-    rss = float(((state.z[:, c] - state.mu[c] - (state.z - state.mu)[:, row.others] @ row.b) ** 2).sum())
-    variance = rows.VarianceLine(prior, 4, stats.n, rss, v, q)
-    slope = Sigma[:, c] / Sigma[c, c]
-    rest = np.diag(Sigma) - slope**2 * Sigma[c, c]
-    x_rss = float(((state.z[:, c] - state.mu[c]) ** 2).sum())
-    scale = rows.ScaleLine(prior, stats.n, c, x_rss, Sigma[c, c], rest, slope)
+    variance, scale = variance_line(state, prior, c), scale_line(state, prior, c)
     for move, found in (
         (with_variance, rows.log_density_variance(T, variance) - rows.log_density_variance(0.0, variance)),
         (with_scale, rows.log_density_scale(T, scale) - rows.log_density_scale(0.0, scale)),
@@ -70,6 +81,78 @@ def test_densities_along_the_moves() -> None:
         stretch = log_jacobian(partial(on_triangle, move), Sigma[lower])
         expected = log_normal(state.z, state.mu, there) + log_prior_sigma(there, prior) - here + stretch
         assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_draws_of_a_conditional_variance_follow_the_density_along_the_move() -> None:
+    _, prior, state = made_up(2, classes=2, classifiers=1, experts=3, n=7, settings=Settings())
+    rng, line, grid = np.random.default_rng(1), variance_line(state, prior, 2), np.linspace(-6.0, 12.0, 3000)
+    there = [with_variance(state.Sigma, 2, t) for t in grid]
+    density = [log_normal(state.z, state.mu, Sigma) + log_prior_sigma(Sigma, prior) for Sigma in there]
+    draws = chain(lambda t: rows.slice_variance(rng, line._replace(v=line.v * math.exp(t)), rows.slice_width(7)))
+    assert fit_of(draws, grid, np.array(density) + grid) > UNLIKELY  # the variance's Jacobian in its logarithm
+
+
+def test_draws_of_a_scale_follow_the_density_along_the_move() -> None:
+    _, prior, state = made_up(2, classes=2, classifiers=1, experts=3, n=7, settings=Settings())
+    rng, line, grid = np.random.default_rng(1), scale_line(state, prior, 2), np.linspace(-5.0, 5.0, 2000)
+    there = [with_scale(state.Sigma, 2, t) for t in grid]
+    density = [log_normal(state.z, state.mu, Sigma) + log_prior_sigma(Sigma, prior) for Sigma in there]
+    draws = chain(lambda t: rows.slice_scale(rng, line._replace(x=line.x * math.exp(t)), rows.slice_width(7)))
+    assert fit_of(draws, grid, np.array(density) + 4 * grid) > UNLIKELY  # the variance and its three covariances
+
+
+def test_scales_of_uncorrelated_coordinates_are_drawn_from_their_own_densities() -> None:
+    """Without a slope no coordinate's scale changes another's, and the kernel runs one chain for each."""
+    rng, prior = np.random.default_rng(4), make_prior(Settings())
+    z, mu, Sigma = rng.standard_normal((6, 3)) * [0.3, 1.0, 1.5], np.array([0.1, -0.1, 0.0]), np.eye(3)
+    state, stats, kept = State(z, mu, Sigma, np.eye(3), np.ones(1)), rows.moments(z), np.empty((2000, 3))
+    for row in kept:
+        for _ in range(5):
+            rows.draw_scales(rng, prior, state, stats)
+        row[:] = np.log(np.diag(state.Sigma))
+    assert (state.Sigma == np.diag(np.diag(state.Sigma))).all()
+    grid = np.linspace(-8.0, 6.0, 2000)
+    for c in range(3):
+        there = [with_scale(np.eye(3), c, t) for t in grid]
+        density = [log_normal(z, mu, moved) + log_prior_sigma(moved, prior) for moved in there]
+        assert fit_of(kept[:, c], grid, np.array(density) + 3 * grid) > UNLIKELY
+
+
+def test_a_regression_is_drawn_from_its_conditional() -> None:
+    """A coefficient and a mean given the conditional variance, against their density on a grid."""
+    rng, prior = np.random.default_rng(5), make_prior(Settings(sigma_mu=0.5))
+    z, mu, S, v = rng.standard_normal((4, 2)) * 0.6 + 0.4, np.array([0.2, 0.0]), 0.5, 0.2
+    b, mean = np.meshgrid(np.linspace(-4.0, 4.0, 321), np.linspace(-1.5, 2.0, 141), indexing="ij")
+    log_prior = [log_prior_sigma(np.array([[S, S * x], [S * x, v + S * x * x]]), prior) for x in b[:, 0]]
+    residual = z[:, 1] - mean[..., None] - b[..., None] * (z[:, 0] - mu[0])
+    density = np.array(log_prior)[:, None] - 0.5 * (mean / prior.sigma_mu) ** 2 - 0.5 * (residual**2).sum(axis=-1) / v
+    density = np.exp(density - density.max())
+
+    Sigma = np.array([[S, 0.0], [0.0, v]])
+    state, stats, kept = State(z, mu, Sigma, inverse(Sigma), np.ones(1)), rows.moments(z), np.empty((2500, 2))
+    row = rows.take_row(state, prior, 1)
+    for found in kept:
+        for _ in range(8):
+            q = rows._draw_regression(rng, prior, state, row, stats, v)
+        found[:] = row.b[0], state.mu[1]
+    assert q == pytest.approx(S * row.b[0] ** 2)
+    assert row.Sb == pytest.approx(S * row.b)
+    assert fit_of(kept[:, 0], b[:, 0], np.log(density.sum(axis=1))) > UNLIKELY
+    assert fit_of(kept[:, 1], mean[0], np.log(density.sum(axis=0))) > UNLIKELY
+
+
+def test_means_are_drawn_from_their_normal_conditional() -> None:
+    _, prior, state = made_up(3, classes=2, classifiers=1, experts=2, n=6, settings=Settings(sigma_mu=0.4))
+    rng, stats, kept = np.random.default_rng(3), rows.moments(state.z), np.empty((4000, 3))
+    for row in kept:
+        rows.draw_means(rng, prior, state, stats)
+        row[:] = state.mu
+    precision = 6 * state.Q + np.eye(3) / 0.4**2
+    mean = np.linalg.solve(precision, state.Q @ state.z.sum(axis=0))
+    white = (kept - mean) @ np.linalg.cholesky(precision)  # independent standard normals
+    points = np.linspace(-5.0, 5.0, 2000)
+    for direction in (*np.eye(3), np.array([1.0, 1.0, 0.0]), np.array([1.0, -1.0, 1.0])):
+        assert fit_to(white @ direction / np.linalg.norm(direction), points, ndtr(points)) > UNLIKELY
 
 
 def test_a_row_taken_and_put_back() -> None:
@@ -102,7 +185,7 @@ def test_parameters_given_latents_against_importance_sampling(size: int, correla
     expected_error = np.sqrt((weight**2) @ (values - expected) ** 2)
 
     state = State(z, np.zeros(size), np.eye(size), np.eye(size), np.ones(1))
-    stats, kept = rows.moments(z), np.empty((40_000, values.shape[1]))
+    stats, kept = rows.moments(z), np.empty((15_000, values.shape[1]))
     for row in kept:
         rows.draw_rows(rng, prior, state, stats)
         if correlated:

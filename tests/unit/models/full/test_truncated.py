@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.special import log_ndtr, logsumexp, ndtri
+from scipy.stats import norm
 
 from quorate.models.full.truncated import IMPOSSIBLE, cdf, log_mass_between, quantile, truncated_normal
+from tests.unit.models.full.line import UNLIKELY, fit_of
 
 
 def test_quantile_against_scipy() -> None:
@@ -22,22 +23,17 @@ BOUNDS = [(-1.0, 0.5), (-1e10, 1.0), (0.3, 1e10), (5.0, 5.2), (-7.0, -6.0), (29.
 
 
 @pytest.mark.parametrize(("lower", "upper"), BOUNDS)
-def test_draws_between_bounds(lower: float, upper: float) -> None:
-    """Moments about the bound that is nearer 0, by quadrature of the density relative to its value there."""
+def test_draws_between_bounds_follow_the_normal_density(lower: float, upper: float) -> None:
+    """In the distance from the bound that is nearer 0, relative to the density there: far out nothing else is left."""
     near = lower if abs(lower) < abs(upper) else upper
-    reach = min(upper - lower, 12.0 if abs(near) < 1 else 40.0 / abs(near))
     towards = 1.0 if near == lower else -1.0
-    weights = [
-        quad(lambda t, k=k: t**k * np.exp(-0.5 * t * t - abs(near) * t * np.sign(near * towards)), 0.0, reach)[0]
-        for k in range(3)
-    ]
-    mean, square = weights[1] / weights[0], weights[2] / weights[0]
+    reach = min(upper - lower, 12.0 if abs(near) < 1 else 40.0 / abs(near))
     rng = np.random.default_rng(8)
-    draws = towards * (np.array([truncated_normal(rng, lower, upper) for _ in range(20_000)]) - near)
-    assert draws.min() >= 0.0
-    sd = np.sqrt(square - mean**2)
-    assert draws.mean() == pytest.approx(mean, abs=4 * sd / np.sqrt(20_000))
-    assert draws.std() == pytest.approx(sd, rel=0.05)
+    distance = towards * (np.array([truncated_normal(rng, lower, upper) for _ in range(10_000)]) - near)
+    assert distance.min() >= 0.0
+    assert distance.max() <= upper - lower
+    grid = np.linspace(0.0, reach, 4000)
+    assert fit_of(distance, grid, -0.5 * grid * (grid + 2.0 * near * towards)) > UNLIKELY
 
 
 def test_no_room_gives_the_bound() -> None:
@@ -56,6 +52,15 @@ def test_log_mass_against_scipy() -> None:
     a, b = np.where(swap, -b, a), np.where(swap, -a, b)
     expected = sum(logsumexp([log_ndtr(high), log_ndtr(low)], b=[1.0, -1.0]) for low, high in zip(a, b, strict=True))
     assert log_mass_between(lower, upper, mean, slope, t, scale, sd) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("at", [-33.0, -29.9, -8.0, -3.0, 0.0, 0.7, 4.0, 12.0, 40.0])
+def test_log_mass_of_narrow_intervals_against_the_density(at: float) -> None:
+    one, zero = np.ones(1), np.zeros(1)
+    for width in (1e-3, 1e-5):
+        ends = at - 0.5 * width, at + 0.5 * width
+        found = log_mass_between(one * ends[0], one * ends[1], zero, zero, 0.0, 1.0, 1.0)
+        assert found == pytest.approx(float(norm.logpdf(at)) + np.log(width), abs=2e-4)
 
 
 def test_an_empty_interval_is_impossible() -> None:

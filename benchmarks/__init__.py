@@ -1,0 +1,1 @@
+"""What quorate costs in time and memory, measured."""

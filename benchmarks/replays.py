@@ -1,0 +1,35 @@
+"""Whole replays with preset paper at a stated error of 1 %."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import quorate
+from benchmarks.figures import Figure
+from quorate.data.table import Table
+
+
+def replays(found: dict[str, Table], cases: int) -> Iterator[Figure]:
+    """An update after every case, and the paper's schedule."""
+    for name, table in found.items():
+        counted = quorate.replay(table, limit=cases, options=quorate.Options(method="until-determined"))
+        yield Figure("replays", "queries a case, until determined", name, counted.summary.mean_queries, "")
+        for schedule in ("every", "paper"):
+            report = quorate.replay(table, limit=cases, options=quorate.Options(schedule=schedule))
+            summary, sampler, timing = report.summary, report.sampler, report.timing
+            assert timing is not None  # noqa: S101  # replay always fills it
+            on = f"{name}, {summary.cases} cases, schedule {schedule}"
+            for what, value, unit in (
+                ("replay", timing.seconds, "s"),
+                ("of it deciding", timing.seconds_deciding, "s"),
+                ("decision, 95th percentile", timing.decision_p95_ms, "ms"),
+                ("queries a case", summary.mean_queries, ""),
+                ("error", 100 * summary.error_rate, "%"),
+                ("mean stated error", 100 * summary.stated_error, "%"),
+                ("fits", sampler.fits, ""),
+                ("unhealthy fits", sampler.unhealthy_fits, ""),
+                ("forced asks", summary.forced_asks, ""),
+                ("largest R-hat", sampler.worst_rhat or 1.0, ""),
+                ("smallest ESS", sampler.worst_ess or 0.0, ""),
+            ):
+                yield Figure("replays", what, on, value, unit)

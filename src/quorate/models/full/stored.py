@@ -1,0 +1,75 @@
+"""A population of chains as bytes, so that a study goes on in another process exactly where it stopped."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from quorate.core.settings import Settings
+from quorate.errors import InputError
+from quorate.models.draws import Draws
+from quorate.models.full.gibbs import Chain, Chains
+from quorate.models.full.population import Cases, Population, Update
+from quorate.models.full.state import State, Widths, make_data, make_prior
+
+FORMAT = 1
+
+
+def population_to_npz(population: Population) -> bytes:
+    """The chains with their generators, cases and recent draws as the bytes of an .npz file."""
+    cases, chains = population.cases, population.chains.chains
+    about = {
+        "format": FORMAT,
+        "classes": cases.classes,
+        "keys": cases.keys,
+        "refused": population.chains.refused,
+        "changed": population.changed,
+        "behind": [update.behind for update in population.recent],
+        "generators": [chain.rng.bit_generator.state for chain in chains],
+    }
+    arrays: dict[str, Any] = {"log_ratios": cases.log_ratios, "votes": cases.votes}
+    for name in State._fields:
+        arrays[f"state_{name}"] = np.stack([getattr(chain.state, name) for chain in chains])
+    for name in Widths._fields:
+        arrays[f"width_{name}"] = np.stack([getattr(chain.widths, name) for chain in chains])
+    for number, update in enumerate(population.recent):
+        arrays[f"draws_{number}"] = np.frombuffer(update.draws.to_npz(), dtype=np.uint8)
+    out = io.BytesIO()
+    np.savez_compressed(out, about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays)
+    return out.getvalue()
+
+
+def population_from_npz(content: bytes, settings: Settings) -> Population:
+    """The population that `population_to_npz` wrote, under the settings it had; nothing in the bytes is ever run."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            about = json.loads(arrays["about"].tobytes())
+            if about["format"] != FORMAT:
+                raise InputError(f"chains of format {about['format']} cannot be read; expected format {FORMAT}")
+            cases = Cases(tuple(about["keys"]), arrays["log_ratios"], arrays["votes"], about["classes"])
+            states = [arrays[f"state_{name}"] for name in State._fields]
+            widths = [arrays[f"width_{name}"] for name in Widths._fields]
+            recent = tuple(
+                Update(Draws.from_npz(arrays[f"draws_{number}"].tobytes()), behind)
+                for number, behind in enumerate(about["behind"])
+            )
+    except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
+        raise InputError(f"these bytes are not chains of quorate: {error}") from None
+    chains = tuple(
+        Chain(_generator(state), State(*(part[c] for part in states)), Widths(*(part[c] for part in widths)))
+        for c, state in enumerate(about["generators"])
+    )
+    data = make_data(cases.log_ratios, cases.votes, cases.classes)
+    return Population(
+        cases, Chains(data, make_prior(settings), settings, chains, about["refused"]), recent, about["changed"]
+    )
+
+
+def _generator(state: dict[str, object]) -> np.random.Generator:
+    made = np.random.Generator(np.random.PCG64())
+    made.bit_generator.state = state
+    return made

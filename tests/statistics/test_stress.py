@@ -1,0 +1,92 @@
+"""Panels that invite a wrong claim: nothing hangs, nothing is NaN, and no claim is bolder than the errors made."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.core.arrays import Floats, Ints
+from quorate.data.table import Table, table_from_arrays
+
+CASES = 40
+
+
+def skilled(rng: np.random.Generator, *, balance: float = 0.5, cases: int = CASES) -> tuple[Ints, Floats]:
+    """Truth, and probabilities of a fair classifier."""
+    truth = (rng.random(cases) < balance).astype(np.int64)
+    p = 1.0 / (1.0 + np.exp(-(rng.normal(1.5, 1.0, cases)) * (2 * truth - 1)))
+    return truth, np.stack([1.0 - p, p], axis=1)
+
+
+def voters(rng: np.random.Generator, truth: Ints, skills: tuple[float, ...]) -> Ints:
+    """Votes that are the truth with each expert's own probability."""
+    right = rng.random((len(truth), len(skills))) < np.array(skills)
+    return np.where(right, truth[:, None], 1 - truth[:, None])
+
+
+def over_confident(rng: np.random.Generator) -> Table:
+    truth, p = skilled(rng)
+    sure = np.where(p[:, 1] > 0.5, 1.0 - 1e-12, 1e-12)
+    sure[::7] = np.round(sure[::7])  # some exactly 0 or 1
+    return table_from_arrays(voters(rng, truth, (0.85, 0.8, 0.8, 0.75)), np.stack([1.0 - sure, sure], axis=1))
+
+
+def twins(rng: np.random.Generator) -> Table:
+    truth, p = skilled(rng)
+    votes = voters(rng, truth, (0.85, 0.85, 0.8, 0.75))
+    votes[:, 1] = votes[:, 0]
+    return table_from_arrays(votes, p)
+
+
+def always_the_same(rng: np.random.Generator) -> Table:
+    truth, p = skilled(rng)
+    votes = voters(rng, truth, (0.85, 0.8, 0.8))
+    votes[:, 2] = 1
+    return table_from_arrays(votes, p)
+
+
+def adversary(rng: np.random.Generator) -> Table:
+    truth, p = skilled(rng)
+    return table_from_arrays(voters(rng, truth, (0.05, 0.9, 0.9)), p)
+
+
+def imbalance(rng: np.random.Generator) -> Table:
+    truth, p = skilled(rng, balance=0.05)
+    return table_from_arrays(voters(rng, truth, (0.9, 0.9, 0.85, 0.8, 0.8)), p)
+
+
+def one_case(rng: np.random.Generator) -> Table:
+    truth, p = skilled(rng, cases=1)
+    return table_from_arrays(voters(rng, truth, (0.9, 0.9, 0.9)), p)
+
+
+def equal_votes(rng: np.random.Generator) -> Table:
+    """Twenty cases on which everyone votes alike, and then what nothing before has shown."""
+    truth, p = skilled(rng)
+    votes = voters(rng, truth, (0.85, 0.8, 0.8))
+    votes[:20] = 1
+    return table_from_arrays(votes, p)
+
+
+PANELS = (over_confident, twins, always_the_same, adversary, imbalance, one_case, equal_votes)
+
+
+@pytest.mark.parametrize("schedule", ["every", "paper"])
+@pytest.mark.parametrize("panel", PANELS)
+def test_no_claim_is_bolder_than_the_errors_made(panel: object, schedule: str) -> None:
+    assert callable(panel)
+    table: Table = panel(np.random.default_rng(5))
+    options = quorate.Options(max_error=0.05, schedule=schedule)
+    report = quorate.replay(table, limit=None, options=options)
+    assert report.sampler.unhealthy_fits == 0
+    stated = sum(case.stated_error for case in report.scored)
+    made = sum(case.error for case in report.scored)
+    assert math.isfinite(stated)
+    assert all(0.0 <= case.stated_error <= 0.5 + 1e-9 for case in report.scored)
+    # A Poisson number of errors with the stated mean would hardly ever be larger.
+    assert made <= stated + 3.0 * math.sqrt(stated) + 1.0
+    for case in report.scored:
+        assert case.reason in ("tie", "certain") or case.stated_error <= 0.05

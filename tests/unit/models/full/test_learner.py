@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from quorate.core.case import Case
+from quorate.core.history import History
+from quorate.core.panel import Panel
+from quorate.core.settings import Settings
+from quorate.errors import HealthError
+from quorate.models.draws import Draws
+from quorate.models.full import gibbs, learner, population
+from quorate.models.full.gibbs import Chains
+from quorate.models.full.learner import FullLearner
+from quorate.models.full.predictor import FullPredictor
+
+PANEL = Panel(["no", "yes"], ["ann", "ben", "cho"], ["net"])
+SETTINGS = Settings(population=16, warmup=60, draws=150, extensions=2, min_ess=10, max_rhat=1.3)
+LEARNER = FullLearner(SETTINGS)
+
+
+def history(n: int) -> History:
+    rng = np.random.default_rng(1)
+    cases = []
+    for i in range(n):
+        p = float(rng.uniform(0.05, 0.95))
+        votes = tuple((h, int(rng.random() < p)) for h in range(3) if rng.random() < 0.7)
+        cases.append(Case(f"case-{i}", ((1 - p, p),), (True, True, True), votes))
+    return History(PANEL, tuple(cases))
+
+
+def learned(seed: int, past: History, previous: FullPredictor | None) -> FullPredictor:
+    found = LEARNER.update(np.random.default_rng(seed), past, previous)
+    assert isinstance(found, FullPredictor)
+    return found
+
+
+def streamed(upto: int) -> FullPredictor:
+    found = learned(0, history(0), None)
+    for n in range(1, upto + 1):
+        found = learned(n, history(n), found)
+    return found
+
+
+def no_long_fit(*_: object, **__: object) -> gibbs.Fit:
+    raise AssertionError("a long fit was started")
+
+
+def test_without_cases_the_prior_is_known_exactly() -> None:
+    found = learned(0, history(0), None)
+    assert found.health.healthy
+    assert found.population is not None
+    assert found.draws.shape[0] == 16
+
+
+def test_cases_are_taken_in_by_the_chains_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gibbs, "fit", no_long_fit)
+    found = streamed(6)
+    assert found.health.healthy
+    assert found.population is not None
+    assert found.population.cases.keys == tuple(f"case-{i}" for i in range(6))
+    again = streamed(6)
+    assert again.draws.digest == found.draws.digest
+    window = learned(7, History(PANEL, history(7).cases[3:]), found)
+    assert window.population is not None
+    assert len(window.population.cases) == 4
+
+
+def test_a_history_from_elsewhere_starts_with_a_long_fit() -> None:
+    found = learned(0, history(30), None)
+    assert found.draws.shape == (4, 150)
+    assert found.population is not None
+    assert len(found.population.chains.chains) == 16
+    prior = learned(0, history(0), None)
+    assert learned(1, history(30), prior).draws.shape == (4, 150)  # too many new cases at once
+    assert learned(1, history(31), found).draws.shape == (16, population.POOLED)
+
+
+def frozen(chains: Chains, *, warmup: int, draws: int, adapting: int | None = None) -> tuple[Chains, Draws]:
+    """A sampler broken on purpose: it never moves."""
+    del warmup, adapting
+    _, moved = gibbs.advance(chains, warmup=0, draws=1)
+    mu, s, omega, tau = (np.repeat(part, draws, axis=1) for part in (moved.mu, moved.s, moved.omega, moved.tau))
+    return chains, Draws(mu, s, omega, tau, moved.classes, moved.classifiers, moved.experts)
+
+
+def two_minded(chains: Chains, *, warmup: int, draws: int, adapting: int | None = None) -> tuple[Chains, Draws]:
+    """A sampler broken on purpose: the second half of its chains believes in another prior."""
+    other = replace(chains, prior=chains.prior._replace(sigma_sigma=0.05))
+    half = len(chains.chains) // 2
+    low, a = gibbs.advance(replace(chains, chains=chains.chains[:half]), warmup=warmup, adapting=adapting, draws=draws)
+    high, b = gibbs.advance(replace(other, chains=chains.chains[half:]), warmup=warmup, adapting=adapting, draws=draws)
+    mu, s, omega, tau = (np.concatenate([getattr(a, name), getattr(b, name)]) for name in ("mu", "s", "omega", "tau"))
+    drawn = Draws(mu, s, omega, tau, a.classes, a.classifiers, a.experts)
+    return replace(low, chains=(*low.chains, *high.chains)), drawn
+
+
+@pytest.mark.parametrize("broken", [frozen, two_minded])
+def test_chains_that_fail_their_gate_are_given_up_for_a_long_fit(
+    broken: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = streamed(25)
+    monkeypatch.setattr(population, "advance", broken)
+    tries: list[int] = []
+
+    def counted(chains: population.Population, sweeps: int) -> population.Population:
+        tries.append(sweeps)
+        return population.longer(chains, sweeps)
+
+    monkeypatch.setattr(learner, "longer", counted)
+    found = learned(26, history(26), before)
+    assert tries == [30, 60, 120]
+    assert found.draws.shape == (4, 150)
+    assert found.health.healthy
+
+
+def test_what_still_fails_after_a_long_fit_is_unhealthy() -> None:
+    strict = FullLearner(replace(SETTINGS, min_ess=1e9, extensions=0))
+    found = strict.update(np.random.default_rng(0), history(30), None)
+    assert not found.health.healthy
+
+
+def test_a_sampler_that_gives_nothing_leaves_what_was_learned_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object, **__: object) -> gibbs.Fit:
+        raise HealthError("the sampler gave nothing that may be used")
+
+    before = learned(0, history(30), None)
+    monkeypatch.setattr(gibbs, "fit", nothing)
+    monkeypatch.setattr(population, "advance", frozen)
+    found = learned(1, history(31), before)
+    assert found.draws is before.draws
+    assert found.health.reasons == ("the sampler gave nothing that may be used",)
+    with pytest.raises(HealthError):
+        learned(1, history(31), None)
