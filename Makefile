@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench sbc clean
+.PHONY: help run test check bench sbc streams clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,11 +31,14 @@ check: .venv/.dev  ## format, lint, types, layers and the test suite
 	$(BIN)/lint-imports
 	$(MAKE) --no-print-directory test
 
-bench: .venv/.dev  ## the benchmark table; QUORATE_DATA adds the shared panels
+bench: .venv/.dev  ## the benchmark table; on the shared panels where QUORATE_DATA names them
 	$(BIN)/python -m benchmarks.bench
 
 sbc: .venv/.dev  ## the long simulation-based calibration of the sampler; goes on where it stopped
 	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl
+
+streams: .venv/.dev  ## replays of 80 simulated streams: is the stated error the one that is made; goes on where it stopped
+	$(BIN)/python -m tests.statistics.streams --out $(OUT)/streams.jsonl
 
 clean:  ## remove what was built
 	rm -rf .venv build dist $(OUT) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from benchmarks.figures import Figure, timed
-from benchmarks.panels import half_masked, simulated
+from benchmarks.panels import simulated
+from quorate.core.history import History
 from quorate.core.settings import Settings
 from quorate.data.table import Table
 from quorate.models.full import gibbs
-from quorate.models.full.population import Cases, Population, carried, from_fit, swept
+from quorate.models.full.learner import FullLearner
+from quorate.models.full.population import Cases, Population, from_fit, swept
+from quorate.models.full.predictor import FullPredictor
 
 QUICK = Settings(warmup=20, draws=16, extensions=0)
 EXPERTS, CLASSES = (2, 3, 5, 8, 12), (2, 3, 4, 6, 8)
@@ -30,26 +32,35 @@ def growth(found: dict[str, Table], sizes: tuple[int, ...]) -> Iterator[Figure]:
 
 
 def update(table: Table, n: int, on: str) -> Iterator[Figure]:
-    """Seconds of one update with one new case, and the megabytes that its chains hold."""
-    ratios, votes, classes = half_masked(table, n + 1)
-    cases = Cases(tuple(str(row) for row in range(n + 1)), ratios, votes, classes)
-    before = Cases(cases.keys[:n], ratios[:n], votes[:n], classes)
-    fit = gibbs.fit(np.random.default_rng(0), ratios[:n], votes[:n], classes=classes, settings=QUICK)
-    chains = from_fit(np.random.default_rng(1), before, fit.moments, fit.draws)
-    chains = swept(replace(chains, recent=()))
-    chains = swept(carried(np.random.default_rng(2), chains, before))  # as in the middle of a study: draws to pool
-    seconds, after = timed(one_more, chains, cases)
+    """Seconds of one update with one new case, gates included, and the megabytes that its chains hold."""
+    past = half_seen(table, n + 1)
+    before = History(table.panel, past.cases[:n])
+    cases = Cases.of(before, QUICK)
+    fit = gibbs.fit(np.random.default_rng(0), cases.log_ratios, cases.votes, classes=cases.classes, settings=QUICK)
+    chains = swept(from_fit(np.random.default_rng(1), cases, fit.moments, fit.draws))
+    learned = FullPredictor(table.panel, Settings(), chains.draws, fit.health, chains)
+    seconds, after = timed(FullLearner(Settings()).update, np.random.default_rng(3), past, learned)
+    assert isinstance(after, FullPredictor)  # noqa: S101  # for the type checker
     yield Figure("growth", "update", on, seconds, "s")
-    yield Figure("growth", "memory of the chains", on, megabytes(after), "MB")
+    if after.population is not None:
+        yield Figure("growth", "memory of the chains", on, megabytes(after.population), "MB")
 
 
-def one_more(chains: Population, cases: Cases) -> Population:
-    """The update that a study makes after a case."""
-    return swept(carried(np.random.default_rng(3), chains, cases))
+def half_seen(table: Table, n: int) -> History:
+    """The first n cases with about half of their votes."""
+    hidden = np.random.default_rng(n).random(table.votes.shape) < 0.5
+    cases = []
+    for row in range(n):
+        case = table.case(row)
+        for expert in np.flatnonzero((table.votes[row] >= 0) & ~hidden[row]):
+            case = case.with_vote(int(expert), int(table.votes[row, expert]))
+        cases.append(case)
+    return History(table.panel, tuple(cases))
 
 
 def megabytes(chains: Population) -> float:
     """What the chains and their pooled draws hold."""
-    arrays = [part for chain in chains.chains.chains for part in (*chain.state, *chain.widths)]
-    draws = [part for update in chains.recent for part in (update.draws.mu, update.draws.omega)]
-    return sum(part.nbytes for part in (*arrays, *draws)) / 1e6
+    held = [part for chain in chains.chains.chains for part in (*chain.state, *chain.widths)]
+    for update in chains.recent:
+        held += [update.draws.mu, update.draws.s, update.draws.omega, update.draws.tau]
+    return sum(part.nbytes for part in held) / 1e6

@@ -194,7 +194,8 @@ def _rival(options: Options, learner: Learner, choosers: Mapping[str, Chooser], 
     _refuse_options(options, "which is not the Bayesian model")
     chooser = options.chooser or next(iter(choosers))
     part = _one_of(f"chooser for method {options.method!r}", chooser, choosers)
-    method = Method(learner, part, ErrorBelow(options.max_error), when)
+    # The rivals stop by their stated error alone, as published, however noisy it is.
+    method = Method(learner, part, ErrorBelow(options.max_error, noise=None), when)
     return Plan(method, options.method, options.max_error, None, None, chooser, schedule, None, None)
 
 

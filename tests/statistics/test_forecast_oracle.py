@@ -152,7 +152,7 @@ def test_sampled_patterns_agree_with_the_table(monkeypatch: pytest.MonkeyPatch) 
     target = parse_target("consensus", panel)
     case = a_case(panel, seed=1).with_vote(1, 2)
     tabled = predictor.forecast(np.random.default_rng(3), case, target)
-    monkeypatch.setattr("quorate.models.patterns.TABLE_LIMIT", 1)
+    monkeypatch.setattr("quorate.models.full.predictor.TABLE_LIMIT", 1)
     sampled = predictor.forecast(np.random.default_rng(4), case, target)
     assert np.abs(np.array(tabled.values) - np.array(sampled.values)).max() < 0.01
     for name in tabled.joint:

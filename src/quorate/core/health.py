@@ -15,7 +15,7 @@ class Health:
 
     reasons: tuple[str, ...] = ()
     rhat: float | None = None  # largest over all parameters; None where nothing was sampled
-    ess: float | None = None  # smallest bulk or tail effective sample size over all parameters
+    ess: float | None = None  # smallest effective sample size over all parameters
     monte_carlo_error: float | None = None  # standard error of the stated error; None where it is exact
     divergences: int = 0
 

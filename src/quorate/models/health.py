@@ -23,6 +23,10 @@ FLOOR_SHARE = 0.01
 CARRIED_FLOOR_SHARE = 0.05
 """The same of carried chains, where the visit of a single one is a share of its own."""
 
+REFUSED_SHARE = 0.1
+"""Largest share of sweeps that may be undone in an update."""
+LEAST_MOVE = 0.01
+"""How far a parameter, or a chain, must move in an update on average, in standard deviations of all draws."""
 TINY = float(np.finfo(np.float64).tiny)
 AGREEMENT = 5.0
 """Standard errors by which halves of a population, or its early and late draws, may differ in any parameter."""
@@ -73,9 +77,10 @@ def _not_finite(names: list[str], values: Floats) -> str | None:
     return None if finite.all() else f"draws of {names[int(np.argmin(finite))]} are not finite"
 
 
-def carried_health(pooled: Draws, latest: Draws, settings: Settings) -> Health:
+def carried_health(pooled: Draws, latest: Draws, settings: Settings, *, refused: float = 0.0) -> Health:
     """Whether short chains that are carried from case to case may be used, from what they drew (C, S).
 
+    `refused` is the share of the latest sweeps that were undone.
     A chain of a few sweeps says little by itself: R-hat is that between the two halves of the population (nested
     R-hat), and the effective sample size comes from the spread between chains. The halves must agree, and no parameter
     may drift in the latest update: chains that trail behind the posterior all move the same way.
@@ -85,14 +90,29 @@ def carried_health(pooled: Draws, latest: Draws, settings: Settings) -> Health:
     if broken is not None:
         return Health(reasons=(broken,))
     reasons = _floor_reasons(pooled, settings, CARRIED_FLOOR_SHARE)
+    if refused > REFUSED_SHARE:
+        reasons.append(f"{refused:.0%} of the sweeps made the covariance singular, more than {REFUSED_SHARE:.0%}")
     values, moves = _unbounded(names, values), _unbounded(names, free_parameters(latest, settings)[1])
-    still = np.ptp(moves, axis=2).min(axis=1) == 0.0
-    if moves.shape[2] > 1 and still.any():
-        reasons.append(f"a chain of {names[int(np.argmax(still))]} never moved")
+    reasons += _still(names, values, moves)
     half = values.shape[1] // 2
     reasons += _different("halves of the chains differ", names, *_gap(values[:, :half], values[:, half:]))
     reasons += _different("the chains drift", names, *_drift(moves))
     return Health(tuple(reasons), rhat=nested_rhat(values), ess=between_chain_ess(values))
+
+
+def _still(names: list[str], values: Floats, moves: Floats) -> list[str]:
+    """A parameter or a chain that hardly moved in the latest update, against the spread of all chains."""
+    if moves.shape[2] < 2:
+        return []
+    far = np.ptp(moves, axis=2) / np.maximum(values.std(axis=(1, 2)), TINY)[:, None]  # (P, C)
+    if far.min() == 0.0:
+        return [f"a chain of {names[int(np.argmin(far.min(axis=1)))]} never moved"]
+    by_parameter, by_chain = far.mean(axis=1), far.mean(axis=0)
+    if by_parameter.min() < LEAST_MOVE:
+        return [f"the chains of {names[int(np.argmin(by_parameter))]} hardly moved"]
+    if by_chain.min() < LEAST_MOVE:
+        return [f"chain {int(np.argmin(by_chain)) + 1} hardly moved"]
+    return []
 
 
 def nested_rhat(values: Floats) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from quorate.core.protocols import Target
 from quorate.core.target import patterns
 
 TABLE_LIMIT = 4096
-"""Most vote patterns that are tabulated; beyond it, patterns are sampled."""
+"""Most vote patterns that are tabulated; beyond it, votes are sampled."""
 
 DOUBT = 1e-12
 """Probability spread over the outcomes still possible, so that only the votes can make a forecast certain."""
@@ -24,7 +25,11 @@ DOUBT = 1e-12
 FEWEST_EFFECTIVE = 25.0
 """Below this effective number of draws a forecast is not healthy."""
 
-BATCHES = 32
+FEWEST_LATENTS = 200.0
+"""Below this effective number of latents a forecast is not healthy."""
+
+FEWEST_CHAINS, FEWEST_BATCHES = 8, 16
+"""With fewer chains, the chains are cut into so many batches of neighbouring draws for the Monte Carlo error."""
 
 
 class Marginals(NamedTuple):
@@ -33,6 +38,7 @@ class Marginals(NamedTuple):
     by_draw: Floats  # (S, J) mass of each outcome under each draw
     joint: Floats  # (U, K, J) mass of each unasked expert's vote together with each outcome
     possible: Bools  # (J,) outcomes that some completion of the votes gives
+    latents: float  # effective number of latents, or a lower bound of it
 
 
 class Patterns(Protocol):
@@ -44,80 +50,82 @@ class Patterns(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """All vote patterns of a small panel: mass (S, K, ..., K), one axis an expert."""
+    """All vote patterns of some experts; what others voted is in the masses, up to one factor for all draws.
+
+    >>> table = Table((0, 1), 2, np.array([[0.4, 0.1, 0.1, 0.4]]), latents=100.0)
+    >>> round(table.share(np.array([0, -1])), 3)
+    0.5
+    """
 
     experts: tuple[int, ...]
-    mass: Floats
+    classes: int
+    mass: Floats  # (S, K^A), last expert fastest
+    latents: float  # effective number behind all masses together
+
+    def share(self, row: Ints) -> float:
+        """Probability of the votes seen of the table's experts."""
+        return float(self._left(row).sum() / self._total)
 
     def given(self, row: Ints, unasked: tuple[int, ...], target: Target) -> Marginals:
-        """Marginals of the table once the votes seen are fixed."""
-        classes = self.mass.shape[-1]
-        seen = tuple(slice(None) if expert in unasked else int(row[expert]) for expert in self.experts)
-        rest = self.mass[(slice(None), *seen)]  # (S, K, ..., K), one axis an unasked expert
-        weights = target.weights(patterns(row, unasked, classes))  # (K^U, J)
-        by_draw = rest.reshape(len(rest), -1) @ weights
-        shape = (classes,) * len(unasked) + (weights.shape[1],)
-        whole = (rest.sum(axis=0).reshape(-1, 1) * weights).reshape(shape)
+        """Marginals of the table once the votes seen are fixed; `unasked` are those of its experts without a vote."""
+        rest = self._left(row)
+        weights = target.weights(patterns(row, unasked, self.classes))  # (K^U, J)
+        by_draw = rest @ weights
+        shape = (self.classes,) * len(unasked) + (weights.shape[1],)
+        whole = (rest.sum(axis=0)[:, None] * weights).reshape(shape)
         joint = [whole.sum(axis=tuple(a for a in range(len(unasked)) if a != axis)) for axis in range(len(unasked))]
-        stacked = np.array(joint).reshape(len(unasked), classes, weights.shape[1])
-        return Marginals(by_draw, stacked, weights.max(axis=0) > 0)
+        stacked = np.array(joint).reshape(len(unasked), self.classes, weights.shape[1])
+        # A latent's weight is at most 1, so that weights leave no fewer effective latents than their sum.
+        latents = self.latents * float(rest.sum() / self._total)
+        return Marginals(by_draw, stacked, weights.max(axis=0) > 0, latents)
+
+    @cached_property
+    def _total(self) -> float:
+        return float(self.mass.sum())
+
+    def _left(self, row: Ints) -> Floats:
+        """The masses of patterns that have the votes seen: (S, K^U)."""
+        seen = tuple(slice(None) if row[expert] < 0 else int(row[expert]) for expert in self.experts)
+        whole = self.mass.reshape((-1,) + (self.classes,) * len(self.experts))
+        return whole[(slice(None), *seen)].reshape(len(whole), -1)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Sampled votes of a large panel, weighted by the probability of the votes seen (Algorithm 1)."""
+    """Sampled votes of the unasked experts of a large panel, weighted by the probability of the votes seen."""
 
-    experts: tuple[int, ...]
-    chance: Floats  # (S, R, A, K) vote probabilities of each latent draw
-    votes: Ints  # (S, R, A) one sampled pattern for each
+    classes: int
+    weight: Floats  # (S, R)
+    votes: Ints  # (S, R, U)
+    latents: float
 
     def given(self, row: Ints, unasked: tuple[int, ...], target: Target) -> Marginals:
-        """Sampled marginals once the votes seen are fixed."""
-        draws, repeats, _, classes = self.chance.shape
-        weight = np.ones((draws, repeats))
-        rows = np.broadcast_to(row, (draws * repeats, len(row))).copy()
-        for axis, expert in enumerate(self.experts):
-            if expert in unasked:
-                rows[:, expert] = self.votes[:, :, axis].reshape(-1)
-            else:
-                weight = weight * self.chance[:, :, axis, row[expert]]
-        mass = target.weights(rows) * weight.reshape(-1, 1) / repeats  # (S R, J)
-        joint = [[mass[rows[:, expert] == k].sum(axis=0) for k in range(classes)] for expert in unasked]
-        by_draw = mass.reshape(draws, repeats, -1).sum(axis=1)
-        stacked = np.array(joint).reshape(len(unasked), classes, mass.shape[1])
-        return Marginals(by_draw, stacked, np.ones(mass.shape[1], dtype=bool))
+        """Sampled marginals; the votes seen must be those that the sample was made for."""
+        draws, repeats = self.weight.shape
+        votes = self.votes.reshape(draws * repeats, len(unasked))
+        rows = np.repeat(row[None, :], draws * repeats, axis=0)
+        rows[:, list(unasked)] = votes
+        mass = (target.weights(rows) * self.weight.reshape(-1, 1) / repeats).T.copy()  # (J, S R)
+        # Counted, not multiplied: products of such long and thin matrices wait for threads more than they work.
+        joint = [[np.bincount(cast, each, self.classes) for each in mass] for cast in votes.T.copy()]  # (U, J, K)
+        by_draw = mass.reshape(-1, draws, repeats).sum(axis=2).T
+        return Marginals(by_draw, np.array(joint).transpose(0, 2, 1), np.ones(len(mass), dtype=bool), self.latents)
 
 
-def vote_patterns(rng: np.random.Generator, chance: Floats, experts: tuple[int, ...]) -> Patterns:
-    """Patterns of the experts of one case from latent draws' vote probabilities (S, R, H, K).
+def effective(weight: Floats) -> float:
+    """How many equal weights would be as noisy as these.
 
-    >>> table = vote_patterns(np.random.default_rng(0), np.full((1, 1, 2, 2), 0.5), (0, 1))
-    >>> float(table.mass.sum())
-    1.0
+    >>> effective(np.array([0.5, 0.5, 0.0]))
+    2.0
     """
-    here = chance[:, :, list(experts), :]
-    draws, repeats, panel, classes = here.shape
-    if classes**panel > TABLE_LIMIT:
-        below = here.cumsum(axis=-1)[..., :-1]
-        return Sample(experts, here, (rng.random((draws, repeats, panel, 1)) > below).sum(axis=-1))
-    # The mean over latents of a product over experts is a matrix product of two half panels.
-    left, right = _products(here[:, :, : panel // 2]), _products(here[:, :, panel // 2 :])
-    mass = left.transpose(0, 2, 1) @ right / repeats
-    return Table(experts, mass.reshape((draws,) + (classes,) * panel))
+    square = float((weight**2).sum())
+    return float(weight.sum()) ** 2 / square if square > 0 else 0.0
 
 
-def _products(chance: Floats) -> Floats:
-    """Products of some experts' vote probabilities: (S, R, A, K) to (S, R, K^A), last expert fastest."""
-    product = np.ones((*chance.shape[:2], 1))
-    for axis in range(chance.shape[2]):
-        product = (product[..., None] * chance[:, :, axis, None, :]).reshape(*chance.shape[:2], -1)
-    return product
-
-
-def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, fit: Health) -> Forecast:
-    """The forecast that a case's patterns give, with its Monte Carlo error and health."""
+def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, fit: Health, batch: Ints) -> Forecast:
+    """The forecast that a case's patterns give, with its Monte Carlo error between batches of draws (S,) and health."""
     row, unasked = case.vote_row(), case.unasked
-    by_draw, joint, possible = found.given(row, unasked, target)
+    by_draw, joint, possible, latents = found.given(row, unasked, target)
     forced = target.forced(row, unasked)
     total = by_draw.sum()
     reasons = list(fit.reasons)
@@ -128,10 +136,12 @@ def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, 
         reasons.append("no posterior draw explains the votes seen")
     else:
         values = (1 - DOUBT) * by_draw.sum(axis=0) / total + DOUBT * possible / possible.sum()
-        monte_carlo = monte_carlo_error(by_draw)
-        effective = float(total**2 / (by_draw.sum(axis=1) ** 2).sum())
-        if effective < FEWEST_EFFECTIVE:
-            reasons.append(f"the votes seen leave {effective:.0f} effective draws, fewer than {FEWEST_EFFECTIVE:.0f}")
+        monte_carlo = monte_carlo_error(by_draw, batch)
+        draws = effective(by_draw.sum(axis=1))
+        if draws < FEWEST_EFFECTIVE:
+            reasons.append(f"the votes seen leave {draws:.0f} effective draws, fewer than {FEWEST_EFFECTIVE:.0f}")
+        if latents < FEWEST_LATENTS:
+            reasons.append(f"the votes seen leave {latents:.0f} effective latents, fewer than {FEWEST_LATENTS:.0f}")
     scale = joint.sum(axis=(1, 2), keepdims=True)
     joint = np.divide(joint, scale, out=np.full_like(joint, 1 / joint[0].size if len(unasked) else 0), where=scale > 0)
     return Forecast(
@@ -161,16 +171,32 @@ def interval(by_draw: Floats, outcome: int, level: float = 0.95) -> tuple[float,
     return float(p[order[low]]), float(p[order[min(high, len(p) - 1)]])
 
 
-def monte_carlo_error(by_draw: Floats) -> float:
-    """Standard error of the stated error from the spread between batches of neighbouring draws.
+def batches(chain: Ints) -> Ints:
+    """Batches of draws whose spread shows the noise: the chains (S,), cut in pieces where there are few of them.
 
-    >>> monte_carlo_error(np.tile([0.2, 0.8], (64, 1)))
+    >>> batches(np.repeat(np.arange(8), 2)).tolist() == np.repeat(np.arange(8), 2).tolist()
+    True
+    >>> batches(np.zeros(32, dtype=np.int64)).tolist() == np.repeat(np.arange(16), 2).tolist()
+    True
+    """
+    numbers = np.unique(chain)
+    pieces = 1 if len(numbers) >= FEWEST_CHAINS else -(-FEWEST_BATCHES // len(numbers))
+    batch = np.empty_like(chain)
+    for place, number in enumerate(numbers):
+        own = np.flatnonzero(chain == number)
+        batch[own] = place * pieces + np.arange(len(own)) * pieces // len(own)
+    return np.unique(batch, return_inverse=True)[1]  # a chain may have fewer draws than pieces
+
+
+def monte_carlo_error(by_draw: Floats, batch: Ints) -> float:
+    """Standard error of the stated error, from the spread between batches (S,) of the draws' outcome masses (S, J).
+
+    >>> monte_carlo_error(np.tile([0.2, 0.8], (64, 1)), np.arange(64) // 2)
     0.0
     """
     leader = int(np.argmax(by_draw.sum(axis=0)))
-    batches = [part.sum(axis=0) for part in np.array_split(by_draw, min(BATCHES, len(by_draw)))]
-    mass = np.array([batch.sum() for batch in batches])
-    other = np.array([np.delete(batch, leader).sum() for batch in batches])
+    mass = np.bincount(batch, by_draw.sum(axis=1))
+    other = np.bincount(batch, np.delete(by_draw, leader, axis=1).sum(axis=1))
     if len(mass) < 2:
         return 1.0
     spread = other - other.sum() / mass.sum() * mass

@@ -18,11 +18,14 @@ NEAR = 2.0
 class ErrorBelow:
     """Stops as soon as the stated error is at most `max_error` (paper section 6).
 
+    `noise` is the largest Monte Carlo error near the threshold as a share of what is allowed; None does not look at it.
+
     >>> ErrorBelow(0.01).max_error
     0.01
     """
 
     max_error: float
+    noise: float | None = NOISE
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_error < 1:
@@ -35,12 +38,14 @@ class ErrorBelow:
 
     def doubt(self, forecast: Forecast) -> str | None:
         """Near the threshold the Monte Carlo error of the stated error must be small against it."""
-        noise = forecast.health.monte_carlo_error
-        if noise is None or noise <= NOISE * self.max_error or forecast.error + NEAR * noise <= self.max_error:
+        found = forecast.health.monte_carlo_error
+        if self.noise is None or found is None or found <= self.noise * self.max_error:
+            return None
+        if forecast.error + NEAR * found <= self.max_error:
             return None
         return (
-            f"the Monte Carlo error {noise:.2g} of the stated error {forecast.error:.2g} is above "
-            f"{NOISE:g} times the allowed {self.max_error:g}"
+            f"the Monte Carlo error {found:.2g} of the stated error {forecast.error:.2g} is above "
+            f"{self.noise:g} times the allowed {self.max_error:g}"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from quorate.core.case import Case
 from quorate.core.decision import Query, Settle, decide
@@ -49,6 +50,24 @@ def test_an_unhealthy_forecast_never_settles_while_anyone_is_left() -> None:
     alone = step(replace(ill, candidates=()), 0.01)
     assert isinstance(alone, Settle)
     assert alone.reason == "nobody left"
+
+
+@pytest.mark.parametrize(
+    ("error", "noise", "settles"),
+    [
+        (0.005, 0.0025, True),  # a quarter of what is allowed
+        (0.005, 0.003, False),  # more, and two of it reach the threshold
+        (0.003, 0.003, True),  # more, but the threshold is far
+        (0.0099, 0.0024, True),
+    ],
+)
+def test_near_the_threshold_a_noisy_forecast_does_not_settle(error: float, noise: float, settles: bool) -> None:
+    noisy = replace(SURE, values=(1 - error, error), health=Health(monte_carlo_error=noise))
+    found = step(noisy, 0.01)
+    assert isinstance(found, Settle if settles else Query)
+    if isinstance(found, Query):
+        assert found.reason == "unhealthy"
+        assert found.forecast.health.reasons[0].startswith("the Monte Carlo error 0.003 of the stated error 0.005")
 
 
 def test_certainty_settles_whatever_the_health() -> None:

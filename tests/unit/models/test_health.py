@@ -139,7 +139,13 @@ def test_every_gate_of_carried_chains_trips() -> None:
     nan[0, 0, 2] = np.nan
     tiny = s.copy()
     tiny[:, :, 1] = 1.5e-4
+    slow = mu[:, :1] + 1e-5 * mu
+    one = changed(draws, **{name: getattr(draws, name).copy() for name in ("mu", "s", "omega", "tau")})
+    for part in (one.mu, one.s, one.omega, one.tau):
+        part[7] = part[7, :1] + 1e-5 * (part[7] - part[7, :1])
     broken = {
+        "the chains of mu[": changed(draws, mu=slow),
+        "chain 8 hardly moved": one,
         "halves of the chains differ by ": changed(draws, tau=half * tau),
         "the chains drift by ": changed(draws, mu=mu + 0.2 * ramp[None, :, None]),
         "a chain of mu[2] never moved": changed(draws, mu=stuck),
@@ -149,6 +155,7 @@ def test_every_gate_of_carried_chains_trips() -> None:
     for reason, sick in broken.items():
         reasons = carried_health(sick, sick, SETTINGS).reasons
         assert any(found.startswith(reason) for found in reasons), (reason, reasons)
+    assert carried_health(draws, draws, SETTINGS, refused=0.2).reasons[0].startswith("20% of the sweeps")
 
 
 def test_healthy_chains_hardly_ever_trip_a_gate() -> None:

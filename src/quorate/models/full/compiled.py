@@ -52,9 +52,9 @@ def cache_folder() -> Path | None:
 
 
 def is_compiled() -> bool:
-    """Whether an earlier process has left the compiled sampler, so that its first use need not wait for a compiler."""
+    """Whether an earlier process has left the compiled sampler and forecasts, so that nobody waits for a compiler."""
     folder = cache_folder()
-    return folder is not None and any(folder.rglob("sweep.run-*.nbc"))
+    return folder is not None and all(any(folder.rglob(f"{name}-*.nbc")) for name in ("sweep.run", "tables.fill"))
 
 
 def kernel(function: Kernel) -> Kernel:

@@ -110,33 +110,24 @@ def start(rng: np.random.Generator, log_ratios: Floats, votes: Ints, *, classes:
     return Chains(make_data(log_ratios, votes, classes), make_prior(settings), settings, chains)
 
 
-def _advance_chain(
-    data: Data, prior: Prior, chain: Chain, warmup: int, adapting: int, draws: int
-) -> tuple[Chain, Record, int]:
+def _advance_chain(data: Data, prior: Prior, chain: Chain, warmup: int, draws: int) -> tuple[Chain, Record, int]:
     """One chain some sweeps further; the chain given is left as it was."""
     own = Chain(copy.deepcopy(chain.rng), copied_state(chain.state), copied_widths(chain.widths))
     size = own.state.mu.shape[0]
     record = Record(np.empty((draws, size)), np.empty((draws, size)), np.empty((draws, size, size)), np.empty(draws))
-    refused = run(own.rng, data, prior, own.state, copied_state(own.state), own.widths, warmup, adapting, record)
+    refused = run(own.rng, data, prior, own.state, copied_state(own.state), own.widths, warmup, record)
     return own, record, refused
 
 
-def advance(
-    chains: Chains, *, warmup: int, draws: int, adapting: int | None = None, threads: int = THREADS
-) -> tuple[Chains, Draws]:
-    """All chains `warmup` sweeps further and then `draws` kept sweeps; slice widths adapt in warm-up.
+def advance(chains: Chains, *, warmup: int, draws: int, threads: int = THREADS) -> tuple[Chains, Draws]:
+    """All chains `warmup` sweeps further, slice widths adapting, and then `draws` kept sweeps.
 
-    `adapting` says for how many sweeps they adapt instead. The number of threads changes nothing but the time: each
-    chain has a generator of its own.
+    The number of threads changes nothing but the time: each chain has a generator of its own.
     """
     if len(chains.data.votes) == 0:
         return _advance_prior(chains, draws)
-    first = warmup if adapting is None else adapting
     with ThreadPoolExecutor(threads) as pool:
-        jobs = [
-            pool.submit(_advance_chain, chains.data, chains.prior, chain, warmup, first, draws)
-            for chain in chains.chains
-        ]
+        jobs = [pool.submit(_advance_chain, chains.data, chains.prior, chain, warmup, draws) for chain in chains.chains]
         done = [job.result() for job in jobs]
     refused = chains.refused + sum(count for _, _, count in done)
     later = Chains(chains.data, chains.prior, chains.settings, tuple(chain for chain, _, _ in done), refused)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -46,7 +46,7 @@ class FullLearner:
         except HealthError as error:
             if before is None:
                 raise
-            return replace(before, health=Health(reasons=(str(error),)), _tables={})
+            return FullPredictor(before.panel, before.settings, before.draws, Health((str(error),)), before.population)
 
     def _carry_on(
         self, rng: np.random.Generator, history: History, before: FullPredictor | None
@@ -76,6 +76,8 @@ class FullLearner:
     def _start_afresh(self, rng: np.random.Generator, history: History) -> FullPredictor:
         cases = Cases.of(history, self.settings)
         found = gibbs.fit(rng, cases.log_ratios, cases.votes, classes=cases.classes, settings=self.settings)
+        if not found.health.healthy:  # chains that never agreed must not be carried on as if they had
+            return FullPredictor(history.panel, self.settings, found.draws, found.health)
         chains = from_fit(rng, cases, found.moments, found.draws)
         return FullPredictor(history.panel, self.settings, found.draws, found.health, chains)
 
@@ -93,4 +95,5 @@ class FullLearner:
 
 
 def _checked(chains: Population) -> Health:
-    return carried_health(chains.draws, chains.recent[-1].draws, chains.chains.settings)
+    latest = chains.recent[-1]
+    return carried_health(chains.draws, latest.draws, chains.chains.settings, refused=latest.refused)

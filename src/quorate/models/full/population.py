@@ -30,6 +30,8 @@ SWEEPS = 300
 FEWEST, MOST = 3, 15
 CORRECTED = 10
 """New cases that a vote which no longer stands counts as."""
+ADAPTED, ADAPTING = 10, 3
+"""At every so many cases, and at the first few, so many sweeps are thrown away in which the slice widths adapt."""
 REPLACED = 0.25
 """Largest share of chains that may be replaced in one update."""
 
@@ -59,6 +61,7 @@ class Update:
 
     draws: Draws
     behind: int = 0
+    refused: float = 0.0  # share of its sweeps that were undone because the covariance became singular
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +102,9 @@ def from_prior(rng: np.random.Generator, cases: Cases, settings: Settings) -> Po
 
 
 def from_fit(rng: np.random.Generator, cases: Cases, moments: Sequence[Chains], draws: Draws) -> Population:
-    """Chains that go on from moments of a long fit; the first half of them comes from the first half of its chains."""
+    """Chains that go on from moments of a long fit, those of one of its chains together."""
     chains = [moment.chains[c] for c in range(len(moments[-1].chains)) for moment in moments]
-    # None keeps a generator of the fit: those of two moments of one chain would give the same numbers again.
+    # Each gets a generator of its own: those of two moments of one chain of the fit would give the same numbers.
     own = [Chain(mine, chain.state, chain.widths) for mine, chain in zip(rng.spawn(len(chains)), chains, strict=True)]
     pieces = draws.pieces(len(moments))
     thinned = pieces.last(pieces.shape[1], every=max(1, pieces.shape[1] // POOLED))
@@ -123,12 +126,12 @@ def carried(rng: np.random.Generator, before: Population, cases: Cases) -> Popul
         old = chain.state
         z = np.empty((len(cases), len(old.mu)))
         z[stayed] = old.z[source[stayed]]
-        z[new, :first] = cases.log_ratios[new].reshape(len(new), -1)
+        z[new, :first] = cases.log_ratios[new].reshape(len(new), first)
         state = State(z, old.mu.copy(), old.Sigma.copy(), old.Q.copy(), old.tau.copy())
         fresh.append(Chain(own, state, copied_widths(widths)))
         arrived = finite(old) and all(arrive(own, data, before.chains.prior, state, int(i)) for i in new)
         sound.append(arrived and finite(state))
-    behind = len(new) + len(before.cases) - len(stayed)
+    behind = len(new) + len(set(before.cases.keys) - set(cases.keys))
     older = [replace(update, behind=update.behind + behind) for update in before.recent]
     kept = tuple(update for update in older if not unsaid and update.behind * STALE < len(cases))
     chains = replace(before.chains, data=data, chains=_repaired(fresh, sound))
@@ -150,8 +153,11 @@ def _sources(before: Cases, after: Cases) -> tuple[Ints, bool]:
 
 
 def _mean_widths(chains: Sequence[Chain]) -> Widths:
-    """Slice widths averaged over all chains, so that none hangs on its own chain's state."""
-    return Widths(*(np.mean(parts, axis=0) for parts in zip(*(chain.widths for chain in chains), strict=True)))
+    """Slice widths averaged over all sound chains, so that none hangs on its own chain's state."""
+    sound = [chain.widths for chain in chains if finite(chain.state)]
+    if not sound:
+        raise HealthError("no chain is finite")
+    return Widths(*(np.mean(parts, axis=0) for parts in zip(*sound, strict=True)))
 
 
 def _repaired(chains: Sequence[Chain], sound: Sequence[bool]) -> tuple[Chain, ...]:
@@ -170,10 +176,17 @@ def swept(population: Population) -> Population:
     """The chains brought up to date with their cases, and what they drew on the way."""
     usual = min(max(SWEEPS // max(len(population.cases), 1), FEWEST), MOST)
     burn = usual * math.isqrt(max(population.changed - 1, 0))
+    if len(population.cases) <= MOST or len(population.cases) % ADAPTED == 0:
+        burn = max(burn, ADAPTING)
     recent = _latest(population.recent, POOLED - usual)
     draws = POOLED - sum(update.draws.shape[1] for update in recent)
-    chains, latest = advance(population.chains, warmup=burn, adapting=-(-(burn + draws) // 3), draws=draws)
-    return Population(population.cases, chains, (*recent, Update(latest)))
+    chains, latest = advance(population.chains, warmup=burn, draws=draws)
+    return Population(population.cases, chains, (*recent, _update(population.chains, chains, latest, burn)))
+
+
+def _update(before: Chains, after: Chains, draws: Draws, burn: int) -> Update:
+    sweeps = len(after.chains) * (burn + draws.shape[1])
+    return Update(draws, refused=(after.refused - before.refused) / sweeps)
 
 
 def _latest(recent: Sequence[Update], count: int) -> tuple[Update, ...]:
@@ -190,4 +203,4 @@ def _latest(recent: Sequence[Update], count: int) -> tuple[Update, ...]:
 def longer(population: Population, sweeps: int) -> Population:
     """The same chains so many sweeps further, with as many draws of each as forecasts pool from the last of them."""
     chains, draws = advance(population.chains, warmup=sweeps, draws=POOLED)
-    return Population(population.cases, chains, (Update(draws),))
+    return Population(population.cases, chains, (_update(population.chains, chains, draws, sweeps),))

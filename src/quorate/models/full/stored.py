@@ -28,7 +28,7 @@ def population_to_npz(population: Population) -> bytes:
         "keys": cases.keys,
         "refused": population.chains.refused,
         "changed": population.changed,
-        "behind": [update.behind for update in population.recent],
+        "recent": [(update.behind, update.refused) for update in population.recent],
         "generators": [chain.rng.bit_generator.state for chain in chains],
     }
     arrays: dict[str, Any] = {"log_ratios": cases.log_ratios, "votes": cases.votes}
@@ -54,8 +54,8 @@ def population_from_npz(content: bytes, settings: Settings) -> Population:
             states = [arrays[f"state_{name}"] for name in State._fields]
             widths = [arrays[f"width_{name}"] for name in Widths._fields]
             recent = tuple(
-                Update(Draws.from_npz(arrays[f"draws_{number}"].tobytes()), behind)
-                for number, behind in enumerate(about["behind"])
+                Update(Draws.from_npz(arrays[f"draws_{number}"].tobytes()), behind, refused)
+                for number, (behind, refused) in enumerate(about["recent"])
             )
     except (KeyError, ValueError, OSError, EOFError, BadZipFile) as error:
         raise InputError(f"these bytes are not chains of quorate: {error}") from None

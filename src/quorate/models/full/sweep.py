@@ -78,17 +78,13 @@ def run(
     backup: State,
     widths: Widths,
     warmup: int,
-    adapting: int,
     record: Record,
 ) -> int:
-    """Sweep through warm-up and record every sweep after it; return how many sweeps were refused and undone.
-
-    Slice widths adapt in the first `adapting` sweeps, recorded or not.
-    """
+    """Sweep through warm-up and record every sweep after it; return how many sweeps were refused and undone."""
     size, refused = state.mu.shape[0], 0
     for number in range(warmup + record.tau.shape[0]):
         copy_state(state, backup)
-        if not sweep(rng, data, prior, state, widths, number < adapting) or not finite(state):
+        if not sweep(rng, data, prior, state, widths, number < warmup) or not finite(state):
             copy_state(backup, state)
             refused += 1
         if number < warmup:

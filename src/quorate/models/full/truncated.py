@@ -137,7 +137,7 @@ LOG_CDF = _log_cdf_pieces()
 @kernel
 def log_cdf(x: float) -> float:
     """Logarithm of the standard normal distribution function from -FAR on, to 1e-9: many times as fast as erfc."""
-    if x >= CERTAIN:
+    if not x < CERTAIN:  # NaN too: it has no place among the pieces
         return 0.0
     at = (x + FAR) * PIECES
     piece = int(at)
@@ -160,7 +160,7 @@ def log_mass_between(
         near, far = (upper[i] - centre) * precision, (lower[i] - centre) * precision
         if near + far > 0.0:  # mirror, so that the mass lies low and the difference keeps its digits
             near, far = -far, -near
-        if near < -FAR:
+        if near < 1.0 - FAR:  # from here on the far side, if it lies beyond FAR, can be left out
             total += _log_far_mass(near, far)
             continue
         log_below = log_cdf(near)

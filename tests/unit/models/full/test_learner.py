@@ -78,26 +78,60 @@ def test_a_history_from_elsewhere_starts_with_a_long_fit() -> None:
     assert learned(1, history(31), found).draws.shape == (16, population.POOLED)
 
 
-def frozen(chains: Chains, *, warmup: int, draws: int, adapting: int | None = None) -> tuple[Chains, Draws]:
+def frozen(chains: Chains, *, warmup: int, draws: int) -> tuple[Chains, Draws]:
     """A sampler broken on purpose: it never moves."""
-    del warmup, adapting
+    del warmup
     _, moved = gibbs.advance(chains, warmup=0, draws=1)
     mu, s, omega, tau = (np.repeat(part, draws, axis=1) for part in (moved.mu, moved.s, moved.omega, moved.tau))
     return chains, Draws(mu, s, omega, tau, moved.classes, moved.classifiers, moved.experts)
 
 
-def two_minded(chains: Chains, *, warmup: int, draws: int, adapting: int | None = None) -> tuple[Chains, Draws]:
+def two_minded(chains: Chains, *, warmup: int, draws: int) -> tuple[Chains, Draws]:
     """A sampler broken on purpose: the second half of its chains believes in another prior."""
     other = replace(chains, prior=chains.prior._replace(sigma_sigma=0.05))
     half = len(chains.chains) // 2
-    low, a = gibbs.advance(replace(chains, chains=chains.chains[:half]), warmup=warmup, adapting=adapting, draws=draws)
-    high, b = gibbs.advance(replace(other, chains=chains.chains[half:]), warmup=warmup, adapting=adapting, draws=draws)
+    low, a = gibbs.advance(replace(chains, chains=chains.chains[:half]), warmup=warmup, draws=draws)
+    high, b = gibbs.advance(replace(other, chains=chains.chains[half:]), warmup=warmup, draws=draws)
     mu, s, omega, tau = (np.concatenate([getattr(a, name), getattr(b, name)]) for name in ("mu", "s", "omega", "tau"))
     drawn = Draws(mu, s, omega, tau, a.classes, a.classifiers, a.experts)
     return replace(low, chains=(*low.chains, *high.chains)), drawn
 
 
-@pytest.mark.parametrize("broken", [frozen, two_minded])
+def creeping(chains: Chains, *, warmup: int, draws: int) -> tuple[Chains, Draws]:
+    """A sampler broken on purpose: its steps have shrunk to almost nothing."""
+    _, first = frozen(chains, warmup=warmup, draws=draws)
+    _, later = gibbs.advance(chains, warmup=warmup, draws=draws)
+    mu, s, omega, tau = (
+        a + 1e-6 * (b - a)
+        for a, b in ((getattr(first, name), getattr(later, name)) for name in ("mu", "s", "omega", "tau"))
+    )
+    return chains, Draws(mu, s, omega, tau, first.classes, first.classifiers, first.experts)
+
+
+def trailing(chains: Chains, *, warmup: int, draws: int) -> tuple[Chains, Draws]:
+    """A sampler broken on purpose: all chains still move towards where they should be."""
+    after, moved = gibbs.advance(chains, warmup=warmup, draws=draws)
+    lag = np.linspace(1.5, 0.0, draws)[None, :, None]
+    return after, Draws(
+        moved.mu, moved.s * np.exp(lag), moved.omega, moved.tau, moved.classes, moved.classifiers, moved.experts
+    )
+
+
+def sinking(chains: Chains, *, warmup: int, draws: int) -> tuple[Chains, Draws]:
+    """A sampler broken on purpose: one scale falls to its floor and stays there."""
+    after, moved = gibbs.advance(chains, warmup=warmup, draws=draws)
+    s = moved.s.copy()
+    s[:, :, 1] = 1.1e-4 + 1e-5 * np.random.default_rng(0).random(s.shape[:2])
+    return after, Draws(moved.mu, s, moved.omega, moved.tau, moved.classes, moved.classifiers, moved.experts)
+
+
+def refusing(chains: Chains, *, warmup: int, draws: int) -> tuple[Chains, Draws]:
+    """A sampler broken on purpose: a good part of its sweeps makes the covariance singular and is undone."""
+    after, moved = gibbs.advance(chains, warmup=warmup, draws=draws)
+    return replace(after, refused=after.refused + (warmup + draws) * len(chains.chains) // 5), moved
+
+
+@pytest.mark.parametrize("broken", [frozen, two_minded, creeping, trailing, sinking, refusing])
 def test_chains_that_fail_their_gate_are_given_up_for_a_long_fit(
     broken: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,10 +150,13 @@ def test_chains_that_fail_their_gate_are_given_up_for_a_long_fit(
     assert found.health.healthy
 
 
-def test_what_still_fails_after_a_long_fit_is_unhealthy() -> None:
+def test_what_still_fails_after_a_long_fit_is_unhealthy_until_one_passes() -> None:
     strict = FullLearner(replace(SETTINGS, min_ess=1e9, extensions=0))
     found = strict.update(np.random.default_rng(0), history(30), None)
     assert not found.health.healthy
+    later = strict.update(np.random.default_rng(1), history(31), found)
+    assert not later.health.healthy  # its chains are not carried on as if they had agreed
+    assert learned(1, history(31), found if isinstance(found, FullPredictor) else None).health.healthy
 
 
 def test_a_sampler_that_gives_nothing_leaves_what_was_learned_before(monkeypatch: pytest.MonkeyPatch) -> None:
