@@ -16,7 +16,7 @@ from quorate.models.full.learner import FullLearner
 from quorate.models.full.population import Cases, Population, from_fit, swept
 from quorate.models.full.predictor import FullPredictor
 
-QUICK = Settings(warmup=20, draws=16, extensions=0)
+START = Settings(warmup=800, draws=320, extensions=0)
 EXPERTS, CLASSES = (2, 3, 5, 8, 12), (2, 3, 4, 6, 8)
 
 
@@ -35,8 +35,8 @@ def update(table: Table, n: int, on: str) -> Iterator[Figure]:
     """Seconds of one update with one new case, gates included, and the megabytes that its chains hold."""
     past = half_seen(table, n + 1)
     before = History(table.panel, past.cases[:n])
-    cases = Cases.of(before, QUICK)
-    fit = gibbs.fit(np.random.default_rng(0), cases.log_ratios, cases.votes, classes=cases.classes, settings=QUICK)
+    cases = Cases.of(before, START)
+    fit = gibbs.fit(np.random.default_rng(0), cases.log_ratios, cases.votes, classes=cases.classes, settings=START)
     chains = swept(from_fit(np.random.default_rng(1), cases, fit.moments, fit.draws))
     learned = FullPredictor(table.panel, Settings(), chains.draws, fit.health, chains)
     seconds, after = timed(FullLearner(Settings()).update, np.random.default_rng(3), past, learned)

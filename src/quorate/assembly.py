@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from quorate.baselines.simple import ClassifierAlone, GuidedLearner, Unlearning, VotesSoFar
 from quorate.core.panel import Panel
-from quorate.core.protocols import Chooser, Learner, Stopper, Target
+from quorate.core.protocols import Chooser, Learner, Predictor, Stopper, Target
 from quorate.core.settings import Settings
 from quorate.core.target import FunctionTarget, Votes, parse_target
 from quorate.errors import SettingsError
@@ -249,8 +249,11 @@ def create_study(
     seed: int = 0,
     options: Options | None = None,
     journal: Journal | None = None,
+    learned: Predictor | None = None,
 ) -> Study:
     """A new study, or one rebuilt from its journal: the same questions come out.
+
+    `learned`, if it was kept, is what was in force at the journal's end; else all fits are run again.
 
     >>> panel = Panel(["normal", "abnormal"], ["ann", "ben", "cho"], ["densenet"])
     >>> study = create_study(panel, options=Options(method="until-determined"))
@@ -260,4 +263,4 @@ def create_study(
     """
     aim = read_target(target, panel)
     chosen = plan(panel, replace(options or Options(), max_error=max_error), aim)
-    return Study(panel, target=aim, method=chosen.method, seed=seed, name=name, journal=journal)
+    return Study(panel, target=aim, method=chosen.method, seed=seed, name=name, journal=journal, learned=learned)

@@ -19,7 +19,10 @@ from quorate.study.state import State, fold
 
 
 class Study:
-    """The live loop (paper sections 5-7): every write is an event in the journal, the state is their fold."""
+    """The live loop (paper sections 5-7): every write is an event in the journal, the state is their fold.
+
+    A study with a journal is rebuilt from it: each fit is run again, unless `learned` is what was in force at its end.
+    """
 
     def __init__(
         self,
@@ -30,6 +33,7 @@ class Study:
         seed: int = 0,
         name: str = "study",
         journal: Journal | None = None,
+        learned: Predictor | None = None,
     ) -> None:
         self.panel = panel
         self.target = target
@@ -38,9 +42,14 @@ class Study:
         self.name = name
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._state = State(History(panel))
-        self._predictor = Job(0, 0, 0, seed, method.learner, self._state.history, None).run()
         self._unscheduled = 0  # from the fit in force up to this number of cases the schedule calls for no other
-        self._rebuild()
+        if learned is None:
+            self._predictor = Job(0, 0, 0, seed, method.learner, self._state.history, None).run()
+            self._rebuild()
+        else:
+            self._predictor = learned
+            for event in self.journal:
+                self._state = fold(self._state, event)
 
     def _rebuild(self) -> None:
         """Fold the journal; each adopted fit is run again on the history it was made from."""
@@ -147,7 +156,7 @@ class Study:
         )
 
     def forecast(self, key: str) -> Forecast:
-        """What the panel is expected to decide on an open case; only reads."""
+        """What the panel is expected to decide on an open case, before `ask` may call for less noise; only reads."""
         return self._forecast(self._open_case(key), self._predictor)
 
     def _forecast(self, case: Case, predictor: Predictor) -> Forecast:
