@@ -379,18 +379,12 @@ def main() -> None:
     given = parser.parse_args()
     design = Design(given.classes, temperature=not given.no_temperature, correlations=not given.no_correlations)
     result = geweke(given.seed, design, sweeps=given.sweeps, chains=given.chains, broken=given.broken)
-    columns = zip(
-        result.names,
-        result.means.mean(axis=0).T,
-        result.expected.T,
-        result.z.T,
-        result.autocorrelation_times,
-        strict=True,
-    )
-    for name, found, expected, z, time in columns:
+    found, times = result.means.mean(axis=0), result.autocorrelation_times
+    for at, name in enumerate(result.names):
+        (mean, square), (true_mean, true_square), z = found[:, at], result.expected[:, at], result.z[:, at]
         sys.stdout.write(
-            f"{name:20s} mean {found[0]:9.5f} for {expected[0]:9.5f} z {z[0]:6.2f}   "
-            f"square {found[1]:9.5f} for {expected[1]:9.5f} z {z[1]:6.2f}   {time:6.1f} sweeps a draw\n"
+            f"{name:20s} mean {mean:9.5f} for {true_mean:9.5f} z {z[0]:6.2f}   "
+            f"square {square:9.5f} for {true_square:9.5f} z {z[1]:6.2f}   {times[at]:6.1f} sweeps a draw\n"
         )
     largest = float(np.abs(result.z).max())
     verdict = "passes" if largest <= LARGEST else "FAILS"

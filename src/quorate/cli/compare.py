@@ -24,7 +24,7 @@ from quorate.cli.options import (
     numbers,
     pairs,
 )
-from quorate.cli.progress import progress_bar
+from quorate.cli.progress import announce_compiling, progress_bar
 from quorate.errors import InputError, PanelError, SettingsError
 
 if TYPE_CHECKING:
@@ -178,6 +178,8 @@ def _run(
     from quorate.experiments.compare import compare as run
     from quorate.experiments.sweep import open_executor
 
+    if not quiet and any(method.startswith("bayes") for method in request.methods):
+        announce_compiling()
     try:
         with (
             open_executor(jobs=jobs, cluster=cluster) as executor,

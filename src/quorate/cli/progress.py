@@ -42,4 +42,4 @@ def announce_compiling() -> None:
         from quorate.models.full.compiled import is_compiled
 
         if not is_compiled():
-            sys.stderr.write("compiling the sampler, once: this takes about a minute\n")
+            sys.stderr.write("compiling the sampler, once: this takes a minute or two\n")
