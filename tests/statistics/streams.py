@@ -1,6 +1,7 @@
 """Whole replays of streams simulated from the model itself: is the stated error the error that is made?
 
-Parameters are drawn from the prior and a stream of cases from them, so that stated errors must be right on average.
+Half of the panels have parameters from the prior, so that stated errors must be right on average; most of them disagree
+so much that nearly everyone is asked. The other half agrees as real panels do: there the model has something to claim.
 A few short streams are part of the test suite, `python -m tests.statistics.streams` runs many long ones.
 """
 
@@ -21,10 +22,10 @@ from quorate.assurance.calibration import expected_calibration_error
 from quorate.core.panel import Panel
 from quorate.core.settings import Settings
 from quorate.data.table import Table
-from quorate.models.full.normal import prior_parameters, simulate
+from quorate.models.full.normal import Parameters, prior_parameters, simulate
 from quorate.models.full.simplex import probabilities
 
-FORMAT = 1
+FORMAT = 2
 SHAPES = ((5, 2), (3, 3), (3, 4), (4, 2))
 """Experts and classes of the panels, in turn."""
 RESAMPLES = 4000
@@ -50,14 +51,30 @@ class Verdict:
 
 
 def stream(seed: int, number: int, cases: int) -> Table:
-    """A panel of the model with parameters of its prior, and the votes of everyone on every case."""
-    experts, classes = SHAPES[number % len(SHAPES)]
+    """A panel of the model, by turns from its prior and one that agrees, and the votes of everyone on every case."""
+    experts, classes = SHAPES[number // 2 % len(SHAPES)]
     settings, rng = Settings(), np.random.default_rng([seed, number])
-    truth = prior_parameters(rng, classes=classes, classifiers=1, experts=experts, settings=settings)
+    if number % 2 == 0:
+        truth = prior_parameters(rng, classes=classes, classifiers=1, experts=experts, settings=settings)
+    else:
+        truth = agreeing(rng, classes=classes, agents=1 + experts)
     ratios, votes = simulate(rng, truth, cases, classes=classes, classifiers=1, settings=settings)
     panel = Panel([f"c{k}" for k in range(classes)], [f"e{h}" for h in range(experts)], ["m"])
     keys = tuple(f"case-{n}" for n in range(cases))
     return Table(panel, keys, votes, probabilities(ratios), source=f"stream {number}")
+
+
+def agreeing(rng: np.random.Generator, *, classes: int, agents: int) -> Parameters:
+    """Parameters of a panel whose members see alike and vote sharply, as posteriors of recorded panels have them."""
+    size, alike = (classes - 1) * agents, rng.uniform(0.6, 0.95)
+    among = alike + (1 - alike) * np.eye(agents)  # the same log-ratio of two agents
+    within = 0.5 + 0.5 * np.eye(classes - 1)  # two log-ratios against one base class
+    return Parameters(
+        mu=rng.normal(0.0, 0.1, size),
+        s=rng.uniform(0.3, 1.0, size),
+        omega=np.kron(among, within).astype(np.float64),
+        tau=float(rng.uniform(0.01, 0.05)),
+    )
 
 
 def run(seed: int, number: int, cases: int, max_error: float) -> dict[str, Any]:

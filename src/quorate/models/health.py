@@ -62,6 +62,7 @@ def _floor_reasons(draws: Draws, settings: Settings, most: float) -> list[str]:
     """Which parameters lean on their floors: a chain stuck there claims errors far too small."""
     reasons = []
     low = (draws.s < 2.0 * SCALE_FLOOR).mean(axis=(0, 1))
+    low[: draws.classifiers * (draws.classes - 1)] = 0.0  # classifiers that hardly vary are seen, not imagined
     worst = int(np.argmax(low))
     if low[worst] > most:
         reasons.append(f"{low[worst]:.0%} of the draws of s[{worst + 1}] lie at its floor {SCALE_FLOOR:g}")
