@@ -14,8 +14,6 @@ from quorate.models.full import gibbs, nuts, simplex
 from quorate.models.full.normal import prior_parameters, simulate
 from quorate.models.health import free_parameters, mixing
 
-pytest.importorskip("numpyro")
-
 
 def agree(
     rng: np.random.Generator, log_ratios: Floats, votes: Ints, settings: Settings, *, warmup: int, draws: int

@@ -158,6 +158,14 @@ def test_every_gate_of_carried_chains_trips() -> None:
     assert carried_health(draws, draws, SETTINGS, refused=0.2).reasons[0].startswith("20% of the sweeps")
 
 
+def test_a_classifier_that_hardly_varies_may_lie_at_its_floor() -> None:
+    draws = population()
+    s = draws.s.copy()
+    s[:, :, 0] = np.random.default_rng(0).uniform(1.1e-4, 1.3e-4, s.shape[:2])
+    constant = changed(draws, s=s)
+    assert carried_health(constant, constant.last(3), SETTINGS).healthy
+
+
 def test_healthy_chains_hardly_ever_trip_a_gate() -> None:
     trips = 0
     for seed in range(300):
