@@ -122,7 +122,7 @@ def health_rows(report: ReplayReport) -> list[Row]:
     sampler, found = report.sampler, report.summary
     nothing = "nothing was sampled"
     rows = [
-        ("Fits", count(sampler.fits), "times the model was fitted to the cases settled so far"),
+        ("Fits", count(sampler.fits), "times the model was brought up to date with the cases settled so far"),
         (
             "Unhealthy fits",
             count(sampler.unhealthy_fits),
@@ -131,12 +131,14 @@ def health_rows(report: ReplayReport) -> list[Row]:
         (
             "Worst R-hat",
             "none" if sampler.worst_rhat is None else f"{sampler.worst_rhat:.3f}",
-            nothing if sampler.worst_rhat is None else "agreement of the chains; 1 is perfect",
+            nothing
+            if sampler.worst_rhat is None
+            else "agreement of the chains, of halves of them where they are carried; 1 is perfect",
         ),
         (
             "Worst ESS",
             "none" if sampler.worst_ess is None else count(round(sampler.worst_ess)),
-            nothing if sampler.worst_ess is None else "effective sample size, bulk or tail, of the worst parameter",
+            nothing if sampler.worst_ess is None else "effective sample size of the worst parameter",
         ),
         ("Forced asks", count(found.forced_asks), "queries made only because a forecast was not healthy"),
     ]
