@@ -37,7 +37,7 @@ bench: .venv/.dev  ## the benchmark table; on the shared panels where QUORATE_DA
 sbc: .venv/.dev  ## the long simulation-based calibration of the sampler; goes on where it stopped
 	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl
 
-streams: .venv/.dev  ## replays of 80 simulated streams: is the stated error the one that is made; goes on where it stopped
+streams: .venv/.dev  ## replays of simulated streams: is the stated error the one that is made; goes on where it stopped
 	$(BIN)/python -m tests.statistics.streams --out $(OUT)/streams.jsonl
 
 clean:  ## remove what was built

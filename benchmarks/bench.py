@@ -19,6 +19,7 @@ from rich.table import Table as Grid
 
 import quorate
 from benchmarks.decisions import decisions
+from benchmarks.evidence import evidence, histories, large
 from benchmarks.figures import Figure, timed
 from benchmarks.growth import growth
 from benchmarks.panels import panels
@@ -46,6 +47,9 @@ def parts(*, quick: bool) -> dict[str, Callable[[], Iterator[Figure]]]:
         "decisions": decisions,
         "replays": lambda: replays(found, cases),
         "growth": lambda: growth(found, reach),
+        "evidence": lambda: evidence(found, cases),
+        "panels": lambda: large(quick=quick),
+        "histories": lambda: histories(quick=quick),
     }
 
 

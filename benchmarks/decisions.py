@@ -65,6 +65,6 @@ class Asked:
             case,
             panel=self.panel,
             forecast=self.predictor.forecast(np.random.default_rng(seed), case, self.target),
-            chooser=InformationGain(self.panel),
+            chooser=InformationGain(),
             stopper=ErrorBelow(0.01),
         )

@@ -15,7 +15,7 @@ def replays(found: dict[str, Table], cases: int) -> Iterator[Figure]:
         counted = quorate.replay(table, limit=cases, options=quorate.Options(method="until-determined"))
         yield Figure("replays", "queries a case, until determined", name, counted.summary.mean_queries, "")
         for schedule in ("every", "paper"):
-            report = quorate.replay(table, limit=cases, options=quorate.Options(schedule=schedule))
+            report = quorate.replay(table, limit=cases, options=quorate.Options(preset="paper", schedule=schedule))
             summary, sampler, timing = report.summary, report.sampler, report.timing
             assert timing is not None  # noqa: S101  # replay always fills it
             on = f"{name}, {summary.cases} cases, schedule {schedule}"

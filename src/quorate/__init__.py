@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from quorate.core.decision import Query, Settle
     from quorate.core.forecast import Forecast
     from quorate.core.panel import Panel
-    from quorate.core.settings import Settings
+    from quorate.core.settings import EvidenceSettings, Settings
     from quorate.core.target import FunctionTarget
     from quorate.data.synthetic import simulate
     from quorate.data.table import Table, read_table
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
+    "EvidenceSettings": "quorate.core.settings",
     "Forecast": "quorate.core.forecast",
     "FunctionTarget": "quorate.core.target",
     "Options": "quorate.assembly",
@@ -41,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "EvidenceSettings",
     "Forecast",
     "FunctionTarget",
     "Options",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
 from quorate.baselines.simple import ClassifierAlone, GuidedLearner, Unlearning, VotesSoFar
 from quorate.core.panel import Panel
 from quorate.core.protocols import Chooser, Learner, Predictor, Stopper, Target
-from quorate.core.settings import Settings
+from quorate.core.settings import EvidenceSettings, Settings
 from quorate.core.target import FunctionTarget, Votes, parse_target
 from quorate.errors import SettingsError
 from quorate.policy.greedy import EpsilonGreedy, TiesAtRandom
@@ -24,7 +24,7 @@ ENGINES: dict[str, Literal["gibbs", "nuts"]] = {"gibbs": "gibbs", "nuts": "nuts"
 Part = TypeVar("Part")
 
 ABLATIONS = ("temperature", "correlations")
-METHODS = "bayes, bayes:paper, infexp, confusion, majority:N, until-determined, all or classifier"
+METHODS = "bayes, bayes:paper, bayes:quorate, infexp, confusion, majority:N, until-determined, all or classifier"
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,16 @@ class Preset:
     model: str
     chooser: str
     schedule: str
-    settings: Settings = field(default_factory=Settings)
 
 
-PRESETS = {"paper": Preset(model="full", chooser="entropy", schedule="paper")}
+PRESETS = {
+    "paper": Preset(model="full", chooser="entropy", schedule="paper"),
+    "quorate": Preset(model="evidence", chooser="entropy", schedule="every"),
+}
+DEFAULT_PRESET = "paper"
+MODELS: dict[str, type[Settings] | type[EvidenceSettings]] = {"full": Settings, "evidence": EvidenceSettings}
+"""The models, and what each can be tuned by."""
+DEFAULT_MODEL = PRESETS[DEFAULT_PRESET].model
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,13 @@ class Options:
     method: str = "bayes"
     max_error: float = 0.01
     preset: str | None = None
+    model: str | None = None
     chooser: str | None = None
     schedule: str | None = None
     window: int | None = None
     engine: str | None = None
     ablate: tuple[str, ...] = ()
-    settings: Settings | None = None
+    settings: Settings | EvidenceSettings | None = None  # of the model in force
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Plan:
     chooser: str
     schedule: str | None
     engine: str | None
-    settings: Settings | None
+    settings: Settings | EvidenceSettings | None
 
 
 def plan(panel: Panel, options: Options, target: Target) -> Plan:
@@ -79,56 +86,92 @@ def plan(panel: Panel, options: Options, target: Target) -> Plan:
     """
     kind, _, rest = options.method.partition(":")
     if kind == "bayes" and not options.method.endswith(":"):
-        return _bayes(panel, options, rest)
+        return _bayes(options, rest)
     if kind == "infexp":
-        return _infexp(panel, options, target, rest)
+        return _infexp(options, target, rest)
     if kind == "confusion":
-        return _confusion(panel, options, target, rest)
+        return _confusion(options, target, rest)
     if kind == "majority" and rest:
         if not (rest.isascii() and rest.isdigit()) or int(rest) > len(panel.experts):
             raise SettingsError(
                 f"method {options.method!r}: expected a whole number from 0 to {len(panel.experts)}, got {rest!r}"
             )
-        return _counting(panel, options, VotesSoFar(panel, on=True), VotesSeen(int(rest)), "panel")
+        return _counting(options, VotesSoFar(panel, on=True), VotesSeen(int(rest)), "panel")
     if options.method == "until-determined":
-        return _counting(panel, options, VotesSoFar(panel), VotesSeen(None), "random")
+        return _counting(options, VotesSoFar(panel), VotesSeen(None), "random")
     if options.method == "all":
-        return _counting(panel, options, VotesSoFar(panel, on=True), VotesSeen(None), "panel")
+        return _counting(options, VotesSoFar(panel, on=True), VotesSeen(None), "panel")
     if options.method == "classifier":
-        return _counting(panel, options, ClassifierAlone(panel), VotesSeen(0), "panel")
+        return _counting(options, ClassifierAlone(panel), VotesSeen(0), "panel")
     raise SettingsError(f"unknown method {options.method!r}; expected {METHODS}")
 
 
-def _bayes(panel: Panel, options: Options, named: str) -> Plan:
+def _bayes(options: Options, named: str) -> Plan:
     if named and options.preset and named != options.preset:
         raise SettingsError(f"method 'bayes:{named}' and preset {options.preset!r} name two presets; give one")
-    name = named or options.preset or "paper"
+    name = named or options.preset or DEFAULT_PRESET
     preset = _one_of("preset", name, PRESETS)
-    chooser, schedule = options.chooser or preset.chooser, options.schedule or preset.schedule
-    engine = options.engine or "gibbs"
-    settings = _settings(options.settings or preset.settings, options.ablate)
+    model, chooser = options.model or preset.model, options.chooser or preset.chooser
+    schedule = options.schedule or preset.schedule
+    settings = options.settings or _one_of("model", model, MODELS)()
+    if not isinstance(settings, MODELS[model]):
+        own = next(name for name, kind in MODELS.items() if isinstance(settings, kind))
+        raise SettingsError(f"the settings given are of model {own!r}, and model {model!r} is in force; name one model")
+    if isinstance(settings, Settings):
+        settings = _settings(settings, options.ablate)
+    engine, learner = _learner(options, settings)
     method = Method(
-        learner=_full_learner(settings, engine),
-        chooser=_one_of("chooser", chooser, _choosers(panel)),
+        learner=learner,
+        chooser=_one_of("chooser", chooser, _choosers()),
         stopper=ErrorBelow(options.max_error),
         schedule=_one_of("schedule", schedule, SCHEDULES),
         window=_window(options.window),
     )
-    return Plan(method, options.method, options.max_error, name, preset.model, chooser, schedule, engine, settings)
+    return Plan(method, options.method, options.max_error, name, model, chooser, schedule, engine, settings)
 
 
-def _counting(
-    panel: Panel, options: Options, predictor: VotesSoFar | ClassifierAlone, stopper: Stopper, order: str
-) -> Plan:
+def model_of(options: Options) -> str:
+    """Name of the model behind a Bayesian method."""
+    named = options.method.partition(":")[2] if options.method.startswith("bayes") else ""
+    return options.model or _one_of("preset", named or options.preset or DEFAULT_PRESET, PRESETS).model
+
+
+def read_settings(model: str, texts: Mapping[str, str]) -> Settings | EvidenceSettings | None:
+    """Settings of a model, some of them from text; None where there are none to read."""
+    return _one_of("model", model, MODELS)().changed(texts) if texts else None
+
+
+def with_shared(options: Options, shared: Options) -> Options:
+    """Options of a Bayesian method with what it shares with others; settings of another model are left out."""
+    given = replace(shared, method=options.method, max_error=options.max_error)
+    if shared.settings is None or isinstance(shared.settings, MODELS[model_of(given)]):
+        return given
+    return replace(given, settings=None)
+
+
+def _learner(options: Options, settings: Settings | EvidenceSettings) -> tuple[str | None, Learner]:
+    """The sampler of the settings' model, by the engine that is named."""
+    if isinstance(settings, Settings):
+        engine = options.engine or "gibbs"
+        return engine, _full_learner(settings, engine)
+    for option, value in {"engine": options.engine, "ablate": options.ablate or None}.items():
+        if value is not None:
+            raise SettingsError(f"option {option} does not apply to model 'evidence', which has one sampler")
+    from quorate.models.evidence.learner import EvidenceLearner  # loads the compiler, which other methods do without
+
+    return None, EvidenceLearner(settings)
+
+
+def _counting(options: Options, predictor: VotesSoFar | ClassifierAlone, stopper: Stopper, order: str) -> Plan:
     """A method that counts votes; only where a model chooses the expert do the model's options apply."""
     ErrorBelow(options.max_error)  # checked although it is not used, so that a wrong value is never passed over
     chooser = options.chooser or order
     if chooser == "entropy" and isinstance(predictor, VotesSoFar):
-        guide = _bayes(panel, replace(options, method="bayes"), "")
+        guide = _bayes(replace(options, method="bayes"), "")
         learner = GuidedLearner(predictor, guide.method.learner)
         method = replace(guide.method, learner=learner, stopper=stopper)
         return replace(guide, method=method, name=options.method, max_error=None)
-    allowed = {name: part for name, part in _choosers(panel).items() if name != "entropy"}
+    allowed = {name: part for name, part in _choosers().items() if name != "entropy"}
     part = _one_of(f"chooser for method {options.method!r}", chooser, allowed)
     _refuse_options(options, "which has no model", schedule=options.schedule)
     method = Method(Unlearning(predictor), part, stopper, never_schedule)
@@ -139,6 +182,7 @@ def _refuse_options(options: Options, why: str, schedule: str | None = None) -> 
     """Options of the Bayesian model given to a method that has no use for them are an error, not passed over."""
     given = {
         "preset": options.preset,
+        "model": options.model,
         "schedule": schedule,
         "window": options.window,
         "engine": options.engine,
@@ -150,7 +194,7 @@ def _refuse_options(options: Options, why: str, schedule: str | None = None) -> 
             raise SettingsError(f"option {option} does not apply to method {options.method!r}, {why}")
 
 
-def _infexp(panel: Panel, options: Options, target: Target, variant: str) -> Plan:
+def _infexp(options: Options, target: Target, variant: str) -> Plan:
     from quorate.baselines.infexp import InfexpLearner, InfexpOptions, every_twenty  # loads scipy's optimisers
 
     variants = {
@@ -161,19 +205,19 @@ def _infexp(panel: Panel, options: Options, target: Target, variant: str) -> Pla
     }
     chosen, schedule = _variant(options, variant, variants), options.schedule or "every-20"
     refit = _one_of("schedule for method 'infexp'", schedule, {"every-20": every_twenty, **SCHEDULES})
-    choosers: dict[str, Chooser] = {"accuracy": EpsilonGreedy(panel), "random": RandomOrder(), "panel": PanelOrder()}
+    choosers: dict[str, Chooser] = {"accuracy": EpsilonGreedy(), "random": RandomOrder(), "panel": PanelOrder()}
     # Its learner looks at every settled case, since accuracies are always counted; the schedule is for its parameters.
     return _rival(options, InfexpLearner(target, chosen, refit), choosers, every_schedule, schedule)
 
 
-def _confusion(panel: Panel, options: Options, target: Target, variant: str) -> Plan:
+def _confusion(options: Options, target: Target, variant: str) -> Plan:
     from quorate.baselines.confusion import ConfusionLearner, ConfusionOptions  # loads scipy's optimisers
 
     variants = {"": ConfusionOptions(), "mean": ConfusionOptions(likelihood="mean")}
     chosen, schedule = _variant(options, variant, variants), options.schedule or "every"
     # Before anything is learned all experts tie: in panel order the first would be asked, and learned about, always.
     choosers: dict[str, Chooser] = {
-        "entropy": TiesAtRandom(InformationGain(panel)),
+        "entropy": TiesAtRandom(InformationGain()),
         "random": RandomOrder(),
         "panel": PanelOrder(),
     }
@@ -199,8 +243,8 @@ def _rival(options: Options, learner: Learner, choosers: Mapping[str, Chooser], 
     return Plan(method, options.method, options.max_error, None, None, chooser, schedule, None, None)
 
 
-def _choosers(panel: Panel) -> dict[str, Chooser]:
-    return {"entropy": InformationGain(panel), "random": RandomOrder(), "panel": PanelOrder()}
+def _choosers() -> dict[str, Chooser]:
+    return {"entropy": InformationGain(), "random": RandomOrder(), "panel": PanelOrder()}
 
 
 def _full_learner(settings: Settings, engine: str) -> Learner:

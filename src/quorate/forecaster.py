@@ -1,4 +1,4 @@
-"""PanelForecaster: the paper's model with scikit-learn manners, for arrays instead of a live study."""
+"""PanelForecaster: the models with scikit-learn manners, for arrays instead of a live study."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 import warnings
 import zipfile
 import zlib
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quorate.assembly import Options, plan, read_target
+from quorate.assembly import DEFAULT_PRESET, Options, plan, read_target
 from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.case import Case, Row, probability_row
 from quorate.core.forecast import Forecast
@@ -22,16 +22,19 @@ from quorate.core.health import Health
 from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
-from quorate.core.settings import Settings
+from quorate.core.settings import EvidenceSettings, Settings, settings_from
 from quorate.errors import InputError, SettingsError, StudyError
 from quorate.study.seeds import generator
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
+    from quorate.models.evidence.predictor import EvidencePredictor
     from quorate.models.full.predictor import FullPredictor
 
-FORMAT = 1
+    Modelled = FullPredictor | EvidencePredictor
+
+FORMAT = 2
 
 
 class UnhealthyFitWarning(UserWarning):
@@ -49,13 +52,15 @@ class PanelForecaster:
         self,
         *,
         target: str = "consensus",
-        preset: str = "paper",
-        engine: str = "gibbs",
-        settings: Settings | None = None,
+        preset: str = DEFAULT_PRESET,
+        model: str | None = None,
+        engine: str | None = None,
+        settings: Settings | EvidenceSettings | None = None,
         random_state: int = 0,
     ) -> None:
         self.target = target
         self.preset = preset
+        self.model = model
         self.engine = engine
         self.settings = settings
         self.random_state = random_state
@@ -63,7 +68,7 @@ class PanelForecaster:
     def get_params(self, *, deep: bool = True) -> dict[str, Any]:
         """The constructor's arguments by name."""
         del deep  # no argument is itself an estimator
-        names = ("target", "preset", "engine", "settings", "random_state")
+        names = ("target", "preset", "model", "engine", "settings", "random_state")
         return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> PanelForecaster:
@@ -85,7 +90,7 @@ class PanelForecaster:
             [f"classifier_{m + 1}" for m in range(p.shape[1])],
         )
         self._target: Target = read_target(self.target, self._panel)
-        options = Options(preset=self.preset, engine=self.engine, settings=self.settings)
+        options = Options(preset=self.preset, model=self.model, engine=self.engine, settings=self.settings)
         chosen = plan(self._panel, options, self._target)
         cases = tuple(_case(str(n), p[n], y[n]) for n in range(len(p)))
         learner, rng = chosen.method.learner, generator(self.random_state, "fit", 1)
@@ -95,21 +100,28 @@ class PanelForecaster:
         return self
 
     def _adopt(self, predictor: object) -> None:
+        from quorate.models.evidence.predictor import EvidencePredictor
         from quorate.models.full.predictor import FullPredictor
 
-        if not isinstance(predictor, FullPredictor):
+        if not isinstance(predictor, FullPredictor | EvidencePredictor):
             raise SettingsError(f"preset {self.preset!r} does not give a posterior that PanelForecaster can hold")
-        self._predictor: FullPredictor | None = predictor
+        self._predictor: Modelled | None = predictor
         self.outcomes_ = self._target.outcomes
         self.health_: Health = predictor.health
 
     @property
     def posterior_(self) -> DataTree:
         """Posterior draws as an ArviZ DataTree."""
-        return self._fitted().draws.to_datatree(self._panel)
+        from quorate.models.evidence.draws import to_datatree
+        from quorate.models.full.predictor import FullPredictor
 
-    def _fitted(self) -> FullPredictor:
-        predictor: FullPredictor | None = getattr(self, "_predictor", None)
+        found = self._fitted()
+        if isinstance(found, FullPredictor):
+            return found.draws.to_datatree(self._panel)
+        return to_datatree(found.particles, self._panel)
+
+    def _fitted(self) -> Modelled:
+        predictor: Modelled | None = getattr(self, "_predictor", None)
         if predictor is None:
             raise StudyError("this PanelForecaster is not fitted yet; call fit(votes, probabilities) first")
         return predictor
@@ -143,16 +155,17 @@ class PanelForecaster:
         """
         from quorate.policy.information import InformationGain
 
-        chooser = InformationGain(self._fitted().panel)
+        chooser = InformationGain()
         pairs = self._forecasts(probabilities, votes_seen)
         may = _available(available, (len(pairs), len(self._panel.experts)))
         asked, gains = np.full(len(pairs), -1), np.full(may.shape, np.nan)
         for n, (case, forecast) in enumerate(pairs):
-            candidates = tuple(h for h in map(self._panel.expert, forecast.candidates) if may[n, h])
+            candidates = tuple(name for name in forecast.candidates if may[n, self._panel.expert(name)])
             if candidates:
                 score = chooser.score(np.random.default_rng(0), case, forecast, candidates)
-                gains[n, list(score)] = list(score.values())
-                asked[n] = max(candidates, key=lambda h: (score[h], -h))
+                for name, gain in score.items():
+                    gains[n, self._panel.expert(name)] = gain
+                asked[n] = int(np.nanargmax(gains[n]))  # the first of the panel where several lead
         return asked, gains
 
     def _forecasts(self, probabilities: ArrayLike, votes_seen: ArrayLike | None) -> list[tuple[Case, Forecast]]:
@@ -168,19 +181,22 @@ class PanelForecaster:
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to one file, without pickle."""
+        from quorate.models.full.predictor import FullPredictor
+        from quorate.models.stored import predictor_to_npz
+
         predictor = self._fitted()
+        if isinstance(predictor, FullPredictor):
+            predictor = replace(predictor, population=None)  # forecasts need no chains
         about = {
             "format": FORMAT,
             "params": {**self.get_params(), "settings": self.settings and asdict(self.settings)},
             "panel": asdict(self._panel),
-            "settings": asdict(predictor.settings),
-            "health": asdict(predictor.health),
         }
         buffer = io.BytesIO()
-        np.savez_compressed(
+        np.savez(
             buffer,
             about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-            draws=np.frombuffer(predictor.draws.to_npz(), dtype=np.uint8),
+            learned=np.frombuffer(predictor_to_npz(predictor), dtype=np.uint8),
         )
         whole = Path(path)
         part = whole.with_name(f".{whole.name}.part")  # a kill leaves the old file or the new one
@@ -190,17 +206,15 @@ class PanelForecaster:
     @classmethod
     def load(cls, path: str | Path) -> PanelForecaster:
         """A fitted model from a file that `save` wrote."""
-        from quorate.models.draws import Draws
-        from quorate.models.full.predictor import FullPredictor
+        from quorate.models.stored import predictor_from_npz
 
         try:
             with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
                 about = json.loads(stored["about"].tobytes())
-                draws = Draws.from_npz(stored["draws"].tobytes())
-            found = int(about["format"])
-            params, health = about["params"], {**about["health"], "reasons": tuple(about["health"]["reasons"])}
-            settings, panel = Settings(**about["settings"]), Panel(**about["panel"])
-            model = cls(**{**params, "settings": params["settings"] and Settings(**params["settings"])})
+                found = int(about["format"])
+                learned = stored["learned"].tobytes() if found == FORMAT else b""
+            params, panel = about["params"], Panel(**about["panel"])
+            model = cls(**{**params, "settings": params["settings"] and settings_from(params["settings"])})
         except FileNotFoundError:
             raise InputError(f"{path}: no such file; expected one that PanelForecaster.save wrote") from None
         except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
@@ -209,7 +223,7 @@ class PanelForecaster:
             raise InputError(f"{path}: format {found}, this version of quorate reads {FORMAT}")
         model._panel = panel
         model._target = read_target(model.target, panel)
-        model._adopt(FullPredictor(panel, settings, draws, Health(**health)))
+        model._adopt(predictor_from_npz(learned, panel))
         return model
 
 

@@ -24,10 +24,10 @@ from scipy.special import digamma, polygamma
 
 from quorate.core.arrays import Floats
 from quorate.core.settings import Settings
+from quorate.models.compiled import kernel
 from quorate.models.draws import Draws
 from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
 from quorate.models.full.collapsed import collapse_row
-from quorate.models.full.compiled import kernel
 from quorate.models.full.groups import move_groups
 from quorate.models.full.latents import sweep_latents
 from quorate.models.full.linear import cholesky, invert

@@ -1,8 +1,9 @@
-"""Whole replays of streams simulated from the model itself: is the stated error the error that is made?
+"""Whole replays of simulated streams: is the stated error the error that is made?
 
-Half of the panels have parameters from the prior, so that stated errors must be right on average; most of them disagree
-so much that nearly everyone is asked. The other half agrees as real panels do: there the model has something to claim.
-A few short streams are part of the test suite, `python -m tests.statistics.streams` runs many long ones.
+Of the paper's model half of the panels have parameters from the prior; most of them disagree so much that nearly
+everyone is asked. The other half agrees as real panels do: there the model has something to claim. A few short streams
+are part of the test suite, `python -m tests.statistics.streams` runs many long ones, and others of worlds that the
+shared-evidence model does not know.
 """
 
 from __future__ import annotations
@@ -19,15 +20,10 @@ import numpy as np
 
 import quorate
 from quorate.assurance.calibration import expected_calibration_error
-from quorate.core.panel import Panel
-from quorate.core.settings import Settings
 from quorate.data.table import Table
-from quorate.models.full.normal import Parameters, prior_parameters, simulate
-from quorate.models.full.simplex import probabilities
+from tests.statistics.simulated import WORLDS
 
-FORMAT = 2
-SHAPES = ((5, 2), (3, 3), (3, 4), (4, 2))
-"""Experts and classes of the panels, in turn."""
+FORMAT = 3
 RESAMPLES = 4000
 
 
@@ -50,39 +46,18 @@ class Verdict:
         return self.low <= max_error and self.ece <= 0.01
 
 
-def stream(seed: int, number: int, cases: int) -> Table:
-    """A panel of the model, by turns from its prior and one that agrees, and the votes of everyone on every case."""
-    experts, classes = SHAPES[number // 2 % len(SHAPES)]
-    settings, rng = Settings(), np.random.default_rng([seed, number])
-    if number % 2 == 0:
-        truth = prior_parameters(rng, classes=classes, classifiers=1, experts=experts, settings=settings)
-    else:
-        truth = agreeing(rng, classes=classes, agents=1 + experts)
-    ratios, votes = simulate(rng, truth, cases, classes=classes, classifiers=1, settings=settings)
-    panel = Panel([f"c{k}" for k in range(classes)], [f"e{h}" for h in range(experts)], ["m"])
-    keys = tuple(f"case-{n}" for n in range(cases))
-    return Table(panel, keys, votes, probabilities(ratios), source=f"stream {number}")
+def stream(world: str, seed: int, number: int, cases: int) -> Table:
+    """A panel of a world and the votes of everyone on every case."""
+    return WORLDS[world][1](np.random.default_rng([seed, number]), number, cases)
 
 
-def agreeing(rng: np.random.Generator, *, classes: int, agents: int) -> Parameters:
-    """Parameters of a panel whose members see alike and vote sharply, as posteriors of recorded panels have them."""
-    size, alike = (classes - 1) * agents, rng.uniform(0.6, 0.95)
-    among = alike + (1 - alike) * np.eye(agents)  # the same log-ratio of two agents
-    within = 0.5 + 0.5 * np.eye(classes - 1)  # two log-ratios against one base class
-    return Parameters(
-        mu=rng.normal(0.0, 0.1, size),
-        s=rng.uniform(0.3, 1.0, size),
-        omega=np.kron(among, within).astype(np.float64),
-        tau=float(rng.uniform(0.01, 0.05)),
-    )
-
-
-def run(seed: int, number: int, cases: int, max_error: float) -> dict[str, Any]:
+def run(world: str, seed: int, number: int, cases: int, max_error: float) -> dict[str, Any]:
     """What one replay of a stream stated and did, without a word on its cases but numbers."""
-    options = quorate.Options(max_error=max_error)
-    report = quorate.replay(stream(seed, number, cases), limit=cases, seed=number, options=options)
+    options = quorate.Options(preset=WORLDS[world][0], max_error=max_error)
+    report = quorate.replay(stream(world, seed, number, cases), limit=cases, seed=number, options=options)
     return {
         "format": FORMAT,
+        "world": world,
         "seed": seed,
         "stream": number,
         "cases": cases,
@@ -122,6 +97,7 @@ def verdict(lines: Sequence[dict[str, Any]]) -> Verdict:
 def main() -> int:
     """Run the streams that are not in the output yet, append them, and say whether the stated errors hold."""
     parser = argparse.ArgumentParser(description="Replays of simulated streams; goes on where it stopped.")
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=["full", "evidence"])
     parser.add_argument("--streams", type=int, default=40)
     parser.add_argument("--cases", type=int, default=250)
     parser.add_argument("--max-errors", type=float, nargs="+", default=[0.05, 0.01])
@@ -130,24 +106,31 @@ def main() -> int:
     given = parser.parse_args()
     given.out.parent.mkdir(parents=True, exist_ok=True)
     lines = [json.loads(text) for text in given.out.read_text().splitlines()] if given.out.exists() else []
-    names = ("format", "seed", "cases", "max_error", "stream")
-    done = {tuple(line[name] for name in names): line for line in lines}
+    done = {_key(line): line for line in lines if line["format"] == FORMAT}
     good = True
     with given.out.open("a") as out:
-        for number in range(given.streams):
-            for max_error in given.max_errors:
-                if (FORMAT, given.seed, given.cases, max_error, number) not in done:
-                    line = run(given.seed, number, given.cases, max_error)
-                    done[FORMAT, given.seed, given.cases, max_error, number] = line
-                    out.write(json.dumps(line) + "\n")
+        for world in given.worlds:
+            keys = [
+                (world, given.seed, given.cases, max_error, number)
+                for number in range(given.streams)
+                for max_error in given.max_errors
+            ]
+            for key in keys:
+                if key not in done:
+                    done[key] = run(world, given.seed, key[4], given.cases, key[3])
+                    out.write(json.dumps(done[key]) + "\n")
                     out.flush()
-    for max_error in given.max_errors:
-        wanted = [(FORMAT, given.seed, given.cases, max_error, number) for number in range(given.streams)]
-        found = verdict([done[key] for key in wanted])
-        good = good and found.honest(max_error)
-        word = "honest" if found.honest(max_error) else "NOT honest"
-        sys.stdout.write(f"allowed {max_error:g}: {word}: {found}\n")
+            for max_error in given.max_errors:
+                found = verdict([done[key] for key in keys if key[3] == max_error])
+                good = good and found.honest(max_error)
+                word = "honest" if found.honest(max_error) else "NOT honest"
+                sys.stdout.write(f"{world}, allowed {max_error:g}: {word}: {found}\n")
+                sys.stdout.flush()
     return 0 if good else 1
+
+
+def _key(line: dict[str, Any]) -> tuple[str, int, int, float, int]:
+    return line["world"], line["seed"], line["cases"], line["max_error"], line["stream"]
 
 
 if __name__ == "__main__":

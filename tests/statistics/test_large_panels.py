@@ -15,8 +15,8 @@ from quorate.core.health import Health
 from quorate.core.panel import Panel
 from quorate.core.settings import Settings
 from quorate.core.target import parse_target
+from quorate.models.compiled import kernel
 from quorate.models.draws import Draws
-from quorate.models.full.compiled import kernel
 from quorate.models.full.normal import factor, lkj, vote_probabilities
 from quorate.models.full.predictor import FullPredictor
 from quorate.models.patterns import effective

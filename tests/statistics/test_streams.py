@@ -16,8 +16,9 @@ def line(rng: np.random.Generator, error: float, stated: float, cases: int = 250
     return {"error": wrong, "stated": [stated] * cases, "tied": [False] * cases, **few}
 
 
-def test_short_streams_are_honest() -> None:
-    found = streams.verdict([streams.run(2, number, 40, 0.05) for number in (0, 1, 3)])
+@pytest.mark.parametrize("world", ["full", "evidence"])
+def test_short_streams_are_honest(world: str) -> None:
+    found = streams.verdict([streams.run(world, 2, number, 40, 0.05) for number in (0, 1, 3)])
     assert found.low <= 0.05
     assert found.error <= found.stated + 0.03
     assert found.unhealthy_fits == 0

@@ -77,9 +77,9 @@ def equal_votes(rng: np.random.Generator) -> Table:
 PANELS = (over_confident, twins, always_the_same, adversary, imbalance, one_case, equal_votes)
 
 
-def walked(table: Table, schedule: str) -> tuple[list[Settle], list[float], list[Health]]:
+def walked(table: Table, preset: str, schedule: str) -> tuple[list[Settle], list[float], list[Health]]:
     """Every case of a table as a study settles it, the error that was made, and the health of every fit."""
-    study = create_study(table.panel, max_error=MAX_ERROR, options=Options(schedule=schedule))
+    study = create_study(table.panel, max_error=MAX_ERROR, options=Options(preset=preset, schedule=schedule))
     steps, errors, fits = [], [], []
     for row in range(len(table)):
         case = table.case(row)
@@ -98,10 +98,12 @@ def walked(table: Table, schedule: str) -> tuple[list[Settle], list[float], list
     return steps, errors, fits
 
 
-@pytest.mark.parametrize("schedule", ["every", "paper"])
+@pytest.mark.parametrize(("preset", "schedule"), [("paper", "every"), ("paper", "paper"), ("quorate", "every")])
 @pytest.mark.parametrize("panel", PANELS)
-def test_no_claim_is_bolder_than_the_errors_made(panel: Callable[[np.random.Generator], Table], schedule: str) -> None:
-    steps, errors, fits = walked(panel(np.random.default_rng(5)), schedule)
+def test_no_claim_is_bolder_than_the_errors_made(
+    panel: Callable[[np.random.Generator], Table], preset: str, schedule: str
+) -> None:
+    steps, errors, fits = walked(panel(np.random.default_rng(5)), preset, schedule)
     assert all(health.healthy for health in fits)
     for step in steps:
         assert np.isfinite(step.forecast.values).all()

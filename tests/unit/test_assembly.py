@@ -34,7 +34,7 @@ def test_the_paper_is_the_default() -> None:
 
 def test_ablations_switch_parts_of_the_model_off() -> None:
     chosen = plan(PANEL, Options(ablate=("temperature", "correlations"), settings=Settings(eta=2.0)), CONSENSUS)
-    assert chosen.settings is not None
+    assert isinstance(chosen.settings, Settings)
     assert (chosen.settings.temperature, chosen.settings.correlations, chosen.settings.eta) == (False, False, 2.0)
 
 

@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from quorate import PanelForecaster, Settings, UnhealthyFitWarning
+from quorate.assembly import DEFAULT_PRESET
+from quorate.core.settings import EvidenceSettings
 from quorate.data.synthetic import simulate
 from quorate.errors import InputError, SettingsError, StudyError
 
 SETTINGS = Settings(chains=2, warmup=100, draws=200, extensions=2, latents=4000, max_rhat=1.5, min_ess=10.0)
 TABLE = simulate(np.random.default_rng(0), experts=3, classes=2, cases=25, skill=0.9)
 VOTES, P = TABLE.votes, TABLE.probabilities
+PANEL = {"classes": ["0", "1"], "experts": ["a", "b", "c"], "classifiers": ["m"]}
 
 
 @pytest.fixture(scope="module")
 def model() -> PanelForecaster:
-    return PanelForecaster(settings=SETTINGS, random_state=1).fit(VOTES, P)
+    return PanelForecaster(preset="paper", settings=SETTINGS, random_state=1).fit(VOTES, P)
 
 
-def test_probabilities_and_votes_have_their_shapes_and_limits(model: PanelForecaster) -> None:
+@pytest.fixture(scope="module")
+def evidence() -> PanelForecaster:
+    return PanelForecaster(preset="quorate", settings=EvidenceSettings(particles=64), random_state=1).fit(VOTES, P)
+
+
+@pytest.mark.parametrize("name", ["model", "evidence"])
+def test_probabilities_and_votes_have_their_shapes_and_limits(name: str, request: pytest.FixtureRequest) -> None:
+    model: PanelForecaster = request.getfixturevalue(name)
     seen = VOTES[:5].astype(float)
     seen[0] = np.nan
     seen[1, 1:] = -1
@@ -38,7 +49,9 @@ def test_probabilities_and_votes_have_their_shapes_and_limits(model: PanelForeca
     assert model.predict(P[2:5], seen[2:5]) == [model.outcomes_[row.argmax()] for row in proba[2:5]]
 
 
-def test_a_query_names_whom_to_ask_and_what_each_would_tell(model: PanelForecaster) -> None:
+@pytest.mark.parametrize("name", ["model", "evidence"])
+def test_a_query_names_whom_to_ask_and_what_each_would_tell(name: str, request: pytest.FixtureRequest) -> None:
+    model: PanelForecaster = request.getfixturevalue(name)
     seen = np.full((3, 3), -1)
     seen[1] = VOTES[1]
     available = np.ones((3, 3), dtype=bool)
@@ -52,7 +65,11 @@ def test_a_query_names_whom_to_ask_and_what_each_would_tell(model: PanelForecast
     assert (gains[0] >= 0).all()
 
 
-def test_a_model_is_saved_and_loaded_without_pickle(model: PanelForecaster, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "parameter"), [("model", "tau"), ("evidence", "trust")])
+def test_a_model_is_saved_and_loaded_without_pickle(
+    name: str, parameter: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    model: PanelForecaster = request.getfixturevalue(name)
     path = tmp_path / "model.npz"
     model.save(path)
     again = PanelForecaster.load(path)
@@ -60,12 +77,12 @@ def test_a_model_is_saved_and_loaded_without_pickle(model: PanelForecaster, tmp_
     assert np.array_equal(again.predict_proba(P[:4]), model.predict_proba(P[:4]))
     assert again.health_ == model.health_
     assert np.array_equal(
-        again.posterior_["posterior"]["tau"].to_numpy(), model.posterior_["posterior"]["tau"].to_numpy()
+        again.posterior_["posterior"][parameter].to_numpy(), model.posterior_["posterior"][parameter].to_numpy()
     )
     whole = path.read_bytes()
     for damaged in (b"not a model", whole[:1000], whole[:500] + b"x" * 200 + whole[700:]):
         (tmp_path / "damaged.npz").write_bytes(damaged)
-        with pytest.raises(InputError, match=r"damaged\.npz|not draws"):
+        with pytest.raises(InputError, match=r"damaged\.npz|nothing that quorate has learned"):
             PanelForecaster.load(tmp_path / "damaged.npz")
     np.save(tmp_path / "other.npz", np.arange(3))
     (tmp_path / "other.npz.npy").rename(tmp_path / "other.npz")
@@ -82,6 +99,30 @@ def test_the_posterior_is_an_arviz_tree(model: PanelForecaster) -> None:
     assert posterior["tau"].shape == (2, 200)
 
 
+def test_the_posterior_of_shared_evidence_has_plain_names(evidence: PanelForecaster) -> None:
+    posterior = evidence.posterior_["posterior"]
+    assert posterior["attention"].dims == ("chain", "draw", "expert", "class")
+    assert posterior["trust"].shape == (1, 64, 1, 2)
+    assert posterior["expert"].to_numpy().tolist() == ["expert_1", "expert_2", "expert_3"]
+
+
+def test_the_model_is_that_of_the_preset_or_the_one_named() -> None:
+    assert PanelForecaster().preset == DEFAULT_PRESET
+    named = PanelForecaster(preset="paper", model="evidence", settings=EvidenceSettings(particles=32)).fit(VOTES, P)
+    assert "residual" in named.posterior_["posterior"]
+    with pytest.raises(SettingsError, match="and model 'evidence' is in force"):
+        PanelForecaster(preset="quorate", settings=SETTINGS).fit(VOTES, P)
+    with pytest.raises(SettingsError, match="engine does not apply to model 'evidence'"):
+        PanelForecaster(preset="quorate", engine="nuts").fit(VOTES, P)
+
+
+def test_a_file_of_another_format_is_named(model: PanelForecaster, tmp_path: Path) -> None:
+    about = json.dumps({"format": 1, "params": model.get_params() | {"settings": None}, "panel": PANEL})
+    np.savez(tmp_path / "old.npz", about=np.frombuffer(about.encode(), dtype=np.uint8))
+    with pytest.raises(InputError, match=r"old\.npz: format 1, this version of quorate reads 2"):
+        PanelForecaster.load(tmp_path / "old.npz")
+
+
 def test_parameters_in_scikit_learn_manners(model: PanelForecaster) -> None:
     copy = PanelForecaster(**model.get_params())
     assert copy.get_params() == model.get_params()
@@ -93,7 +134,7 @@ def test_parameters_in_scikit_learn_manners(model: PanelForecaster) -> None:
 
 
 def test_another_target() -> None:
-    model = PanelForecaster(target="any:1", settings=SETTINGS).fit(VOTES, P[:, 0])
+    model = PanelForecaster(preset="paper", target="any:1", settings=SETTINGS).fit(VOTES, P[:, 0])
     proba = model.predict_proba(P[:2, 0], np.array([[1, -1, -1], [0, 0, -1]]))
     assert model.outcomes_ == ("no", "yes")
     assert proba[0].tolist() == [0.0, 1.0]
@@ -103,7 +144,7 @@ def test_another_target() -> None:
 def test_an_unhealthy_fit_warns() -> None:
     strict = Settings(chains=2, warmup=0, draws=4, extensions=0, min_ess=1e6)
     with pytest.warns(UnhealthyFitWarning, match="effective sample size"):
-        model = PanelForecaster(settings=strict).fit(VOTES, P)
+        model = PanelForecaster(preset="paper", settings=strict).fit(VOTES, P)
     assert not model.health_.healthy
 
 
@@ -119,7 +160,7 @@ def test_an_unhealthy_fit_warns() -> None:
 )
 def test_bad_arrays_are_named(votes: np.ndarray, p: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        PanelForecaster(settings=SETTINGS).fit(votes, p)
+        PanelForecaster(preset="paper", settings=SETTINGS).fit(votes, p)
 
 
 def test_arrays_of_another_panel_are_refused(model: PanelForecaster) -> None:

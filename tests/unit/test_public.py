@@ -10,6 +10,7 @@ import quorate
 
 def test_public_names_are_pinned_and_resolve() -> None:
     assert quorate.__all__ == [
+        "EvidenceSettings",
         "Forecast",
         "FunctionTarget",
         "Options",

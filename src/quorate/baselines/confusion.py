@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.special import softmax
@@ -51,11 +51,18 @@ class ConfusionPredictor:
     panel: Panel
     matrices: Floats  # (H, K, K): expert, vote, consensus
     temperature: float
+    options: ConfusionOptions = field(default_factory=ConfusionOptions)
 
     @property
     def health(self) -> Health:
         """Nothing was sampled, so nothing can be ill."""
         return Health()
+
+    def grown(self, panel: Panel) -> ConfusionPredictor:
+        """The same matrices beside those of experts whom nobody has seen yet."""
+        unseen = np.full((0, len(panel.experts) - len(self.matrices)), -1)
+        more = confusion_matrices(unseen, np.empty((0, len(panel.classes))), options=self.options)
+        return replace(self, panel=panel, matrices=np.concatenate([self.matrices, more]))
 
     def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:
         """The consensus given votes taken for independent hints; that the votes make the consensus is not known to it.
@@ -96,7 +103,7 @@ class ConfusionLearner:
         matrices = confusion_matrices(history.votes()[seen], shares[seen], options=self.options)
         p = mean_probabilities(history.probabilities()[seen])
         temperature = fit_temperature(p, shares[seen], likelihood=self.options.likelihood)
-        return ConfusionPredictor(history.panel, matrices, temperature)
+        return ConfusionPredictor(history.panel, matrices, temperature, self.options)
 
 
 def confusion_matrices(votes: Ints, shares: Floats, *, options: ConfusionOptions) -> Floats:

@@ -93,6 +93,11 @@ class InfexpPredictor:
         noise = float(np.sqrt(named.error * (1 - named.error) / self._samples(case)))
         return replace(named, health=Health(monte_carlo_error=noise))
 
+    def grown(self, panel: Panel) -> InfexpPredictor:
+        """The same crowd with more experts, nobody having seen how often they agree."""
+        unseen = (_accuracy(np.empty((0, 1), dtype=np.int64), np.empty((0, len(panel.classes)))).item(),)
+        return replace(self, panel=panel, accuracy=self.accuracy + unseen * (len(panel.experts) - len(self.accuracy)))
+
     def _chances(self, rng: np.random.Generator, case: Case, b: Floats, target: Weighted) -> crowd.Chances:
         if self.options.exact:
             return crowd.exact(b)

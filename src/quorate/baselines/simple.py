@@ -75,14 +75,14 @@ def _plain(panel: Panel, target: Target, values: Floats, ask: tuple[int, ...], *
 
 @dataclass(frozen=True)
 class Unlearning:
-    """A learner that always gives the same predictor."""
+    """A learner that always gives the same predictor, for whatever the panel is by then."""
 
-    predictor: Predictor
+    predictor: VotesSoFar | ClassifierAlone
 
     def update(self, rng: np.random.Generator, history: History, previous: Predictor | None) -> Predictor:
         """The one predictor there is."""
-        del rng, history, previous  # there is nothing to learn
-        return self.predictor
+        del rng, previous  # there is nothing to learn
+        return replace(self.predictor, panel=history.panel)
 
 
 @dataclass(frozen=True)
@@ -112,4 +112,4 @@ class GuidedLearner:
     def update(self, rng: np.random.Generator, history: History, previous: Predictor | None) -> Predictor:
         """The votes seen beside a newer model."""
         model = previous.model if isinstance(previous, Guided) else None
-        return Guided(self.votes, self.learner.update(rng, history, model))
+        return Guided(replace(self.votes, panel=history.panel), self.learner.update(rng, history, model))

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +27,7 @@ from quorate.cli.progress import announce_compiling, progress_bar
 from quorate.errors import InputError, PanelError, SettingsError
 
 if TYPE_CHECKING:
+    from quorate.core.settings import EvidenceSettings, Settings
     from quorate.data.table import Table
     from quorate.experiments.compare import Request
     from quorate.reporting.comparison import Comparison
@@ -43,7 +43,11 @@ def compare(
         typer.Option(metavar="DIR", help="Write comparison.html, points.csv, comparison.json and results.jsonl there."),
     ],
     methods: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Methods to compare; every method there is if not given.")
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Methods to compare; every method there is if not given. hindsight adds a floor to hold them against.",
+        ),
     ] = None,
     max_errors: Annotated[
         str | None, typer.Option(metavar="E,E", help="Errors to allow; 0,.005,.01,.02,.05,.1 if not given.")
@@ -76,7 +80,6 @@ def compare(
     Finished runs are kept in DIR/results.jsonl; the same command goes on where it was stopped.
     """
     from quorate.assembly import Options
-    from quorate.core.settings import Settings
     from quorate.experiments.compare import MAX_ERRORS, Request
     from quorate.reporting.comparison_files import comparison_record, write_comparison
     from quorate.reporting.files import check_folder
@@ -95,7 +98,7 @@ def compare(
         runs=runs,
         target=target,
         costs=prices,
-        options=Options(schedule=schedule, settings=Settings().changed(changed) if changed else None),
+        options=Options(schedule=schedule, settings=_settings(changed)),
         seed=seed,
     )
     _check(votes, request)
@@ -116,6 +119,14 @@ def compare(
             typer.echo(f"quorate: error: {failure}", err=True)
         typer.echo("quorate: error: some runs failed; the same command tries them again", err=True)
         raise typer.Exit(1)
+
+
+def _settings(texts: dict[str, str]) -> Settings | EvidenceSettings | None:
+    """Settings from text, of the model that knows the first of them."""
+    from quorate.assembly import DEFAULT_MODEL, MODELS, read_settings
+
+    knows = [model for model in MODELS if hasattr(MODELS[model](), next(iter(texts), ""))]
+    return read_settings(knows[0] if knows else DEFAULT_MODEL, texts)
 
 
 def _every_method(votes: Table, target: str) -> list[str]:
@@ -140,6 +151,8 @@ def _every_method(votes: Table, target: str) -> list[str]:
 def _check(votes: Table, request: Request) -> None:
     """Refuse, before any work is done, a value that cannot be used, in the name of its option."""
     from quorate.assembly import Options, plan, read_target
+    from quorate.experiments.compare import options_of
+    from quorate.experiments.hindsight import NAME, as_method
     from quorate.experiments.protocol import paper_runs
     from quorate.policy.stopping import ErrorBelow
 
@@ -149,7 +162,7 @@ def _check(votes: Table, request: Request) -> None:
             ErrorBelow(max_error)
     with _about("--methods"):
         for method in request.methods:
-            plan(votes.panel, Options(method=method), target)
+            plan(votes.panel, as_method(Options(method=method)), target)
     with _about("--costs"):
         for name, cost in (request.costs or {}).items():
             votes.panel.expert(name)
@@ -157,11 +170,11 @@ def _check(votes: Table, request: Request) -> None:
                 raise SettingsError(f"{name}={cost:g} is out of range; expected a number of at least 0")
     with _about("--runs"):
         paper_runs(len(votes), request.runs)
-    models = [method for method in request.methods if method.partition(":")[0] == "bayes"]
+    models = [method for method in request.methods if method.partition(":")[0] in ("bayes", NAME)]
     if request.options != Options() and not models:
         raise typer.BadParameter("--set and --schedule change the model, and no method of it is compared; add bayes")
     for method in models:
-        plan(votes.panel, replace(request.options, method=method), target)
+        plan(votes.panel, as_method(options_of(method, Options().max_error, request.options)), target)
 
 
 @contextmanager
@@ -175,11 +188,15 @@ def _about(option: str) -> Iterator[None]:
 def _run(
     votes: Table, request: Request, results: Path, *, jobs: int | None, cluster: str | None, quiet: bool
 ) -> Comparison:
+    from quorate.assembly import Options, model_of
     from quorate.experiments.compare import compare as run
+    from quorate.experiments.hindsight import as_method
     from quorate.experiments.sweep import open_executor
 
-    if not quiet and any(method.startswith("bayes") for method in request.methods):
-        announce_compiling()
+    named = [as_method(Options(method=method)) for method in request.methods]
+    models = {model_of(options) for options in named if options.method.startswith("bayes")}
+    for model in models if not quiet else ():
+        announce_compiling(model)
     try:
         with (
             open_executor(jobs=jobs, cluster=cluster) as executor,

@@ -36,10 +36,10 @@ def progress_bar(doing: str, *, quiet: bool, memory: float = 30.0) -> Iterator[C
         yield lambda done, everything: bar.update(task, completed=done, total=everything)
 
 
-def announce_compiling() -> None:
+def announce_compiling(model: str) -> None:
     """Say on a terminal why the first use of the sampler takes longer."""
     if sys.stderr.isatty():
-        from quorate.models.full.compiled import is_compiled
+        from quorate.models.compiled import is_compiled
 
-        if not is_compiled():
+        if not is_compiled(model):
             sys.stderr.write("compiling the sampler, once: this takes a minute or two\n")

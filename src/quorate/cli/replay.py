@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,12 +20,18 @@ def replay(
     ] = 0.01,
     method: Annotated[
         str,
-        typer.Option(metavar="NAME", help="bayes, infexp, confusion, majority:N, until-determined, all or classifier."),
+        typer.Option(
+            metavar="NAME",
+            help="bayes, infexp, confusion, majority:N, until-determined, all, classifier, or the floor hindsight.",
+        ),
     ] = "bayes",
     target: Annotated[
         str, typer.Option(metavar="NAME", help="consensus, any:CLASS, ... (see docs/targets.md).")
     ] = "consensus",
-    preset: Annotated[str | None, typer.Option(metavar="NAME", help="Model, chooser and schedule: paper.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Model, chooser and schedule: quorate or paper.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help="What is learned: evidence or full.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="Cases to replay; 0 for all of them.")] = 250,
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Cases to pass over first.")] = 0,
     shuffle: Annotated[int | None, typer.Option(metavar="SEED", min=0, help="Shuffle the table first.")] = None,
@@ -50,8 +57,8 @@ def replay(
     ] = None,
 ) -> None:
     """Replay recorded votes case by case: what would have been asked, saved and got wrong?"""
-    from quorate.assembly import Options
-    from quorate.core.settings import Settings
+    from quorate.assembly import Options, model_of, read_settings
+    from quorate.experiments.hindsight import as_method
     from quorate.experiments.replay import replay as run
     from quorate.reporting.files import check_folder, write_run
     from quorate.reporting.replay import figures
@@ -61,18 +68,22 @@ def replay(
         method=method,
         max_error=max_error,
         preset=preset,
+        model=model,
         chooser=chooser,
         schedule=schedule,
         window=window,
         engine=engine,
         ablate=tuple(names(ablate, "--ablate") or ()),
-        settings=Settings().changed(changed) if changed else None,
     )
+    named = as_method(options)
+    modelled = named.method.startswith("bayes") or chooser == "entropy"
+    if changed:
+        options = replace(options, settings=read_settings(model_of(named), changed))
     if out is not None:
         check_folder(out)
     votes = named_table(table, classes, experts, classifiers)
-    if (method.startswith("bayes") or chooser == "entropy") and not as_json:
-        announce_compiling()
+    if modelled and not as_json:
+        announce_compiling(model_of(named))
     with progress_bar("replaying", quiet=as_json) as progress:
         report = run(
             votes,
@@ -83,6 +94,7 @@ def replay(
             shuffle=shuffle,
             seed=seed,
             progress=progress,
+            portrayed=out is not None,
         )
     written = write_run(out, report, seed=seed, data_sha256=votes.digest) if out is not None else ()
     if as_json:

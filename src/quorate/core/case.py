@@ -71,6 +71,19 @@ class Case:
         """The case as if an expert had not voted."""
         return replace(self, votes=tuple((who, cast) for who, cast in self.votes if who != expert))
 
+    def grown(self, panel: Panel) -> Case:
+        """The case in its panel as that has grown: whoever came since has no part in it."""
+        rows: tuple[Row, ...] = (None,) * (len(panel.classifiers) - len(self.probabilities))
+        there = (False,) * (len(panel.experts) - len(self.available))
+        return replace(self, probabilities=self.probabilities + rows, available=self.available + there)
+
+    def within(self, panel: Panel) -> Case | None:
+        """The case in its panel as that was before it grew; None where somebody who came since has a part in it."""
+        experts, classifiers = len(panel.experts), len(panel.classifiers)
+        if any(self.available[experts:]) or any(row is not None for row in self.probabilities[classifiers:]):
+            return None
+        return replace(self, probabilities=self.probabilities[:classifiers], available=self.available[:experts])
+
     def vote_row(self) -> Ints:
         """Votes by expert, -1 where there is none: shape (H,)."""
         row = np.full(len(self.available), -1, dtype=np.int64)

@@ -70,15 +70,14 @@ def decide(
         forecast = replace(forecast, health=forecast.health.because(doubt))
     if sure and forecast.health.healthy:
         return settle("sure")
-    candidates = tuple(panel.expert(name) for name in forecast.candidates)
+    candidates = tuple(sorted(forecast.candidates, key=panel.expert))
     if not candidates:
         return settle("nobody left")
     gains = chooser.score(rng, case, forecast, candidates)
-    best = max(candidates, key=lambda expert: (gains[expert], -expert))
     return Query(
         case=case.key,
-        expert=panel.experts[best],
-        gains={panel.experts[expert]: gains[expert] for expert in candidates},
+        expert=max(candidates, key=lambda expert: gains[expert]),  # the first of those that share the largest
+        gains={expert: gains[expert] for expert in candidates},
         forecast=forecast,
         reason="unhealthy" if sure else "unsure",
     )

@@ -36,6 +36,10 @@ class History:
         cases[row] = case
         return History(self.panel, tuple(cases))
 
+    def grown(self, panel: Panel) -> History:
+        """The history of a panel that has grown."""
+        return History(panel, tuple(case.grown(panel) for case in self.cases))
+
     def window(self, size: int | None) -> History:
         """The most recent cases (the paper's sliding window), or all of them."""
         if size is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quorate.errors import PanelError
 
@@ -54,6 +54,14 @@ class Panel:
     def classifier(self, name: str) -> int:
         """Index of a classifier by name."""
         return self._index("classifier", name, self.classifiers)
+
+    def with_expert(self, name: str) -> Panel:
+        """The panel with one more expert, who comes last so that every index keeps its meaning."""
+        return replace(self, experts=(*self.experts, name))
+
+    def with_classifier(self, name: str) -> Panel:
+        """The panel with one more classifier, which comes last so that every index keeps its meaning."""
+        return replace(self, classifiers=(*self.classifiers, name))
 
     @staticmethod
     def _index(kind: str, name: str, names: tuple[str, ...]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from quorate.core.case import Case
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
+from quorate.core.panel import Panel
 
 
 class Target(Protocol):
@@ -26,7 +27,10 @@ class Target(Protocol):
         """The values the function can take."""
 
     def weights(self, votes: Ints) -> Floats:
-        """Share of each outcome for whole rows of votes, -1 = not on the panel: (P, H) to (P, J)."""
+        """Share of each outcome for whole rows of votes, -1 = not on the panel: (P, H) to (P, J).
+
+        Rows may end early: who comes after their end is not on the panel.
+        """
 
     def forced(self, row: Ints, unasked: tuple[int, ...]) -> Floats | None:
         """Shares (J,) if the votes seen already decide them, else None."""
@@ -54,20 +58,34 @@ class Refinable(Protocol):
         """The same knowledge with less noise; None where there is no more to be had."""
 
 
+@runtime_checkable
+class Growable(Protocol):
+    """A target or a predictor that goes on by itself when its panel grows.
+
+    Without it a target stays as it is, and the prior stands in for a predictor until the next fit.
+    """
+
+    def grown(self, panel: Panel) -> Self:
+        """The same for a panel to which experts or classifiers were added at the end, of whom nothing is known."""
+
+
 class Learner(Protocol):
     """Turns settled cases into a predictor."""
 
     def update(self, rng: np.random.Generator, history: History, previous: Predictor | None) -> Predictor:
-        """A value of (rng, history, previous); may start warm from `previous`."""
+        """A value of (rng, history, previous) for the history's panel; may start warm from `previous`.
+
+        The panel of `previous` may be smaller: experts and classifiers are only ever added, at the end.
+        """
 
 
 class Chooser(Protocol):
     """Scores the candidates for the next query: the largest is asked."""
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
-    ) -> Mapping[int, float]:
-        """What each candidate's vote is worth, by expert index."""
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+    ) -> Mapping[str, float]:
+        """What the vote of each candidate is worth; they come in the order of the panel."""
 
 
 class Stopper(Protocol):

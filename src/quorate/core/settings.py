@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from quorate.errors import SettingsError
 
@@ -23,6 +24,18 @@ RANGES = {
     "min_ess": (1e-9, 1e9),
 }
 """Smallest and largest value of each setting that is a number."""
+
+EVIDENCE_RANGES = {
+    **dict.fromkeys(("sigma", "bend", "leaning", "attention", "residual", "missing"), (1e-3, 1e3)),
+    **dict.fromkeys(("trust_sd", "sigma_sd", "bend_sd", "leaning_sd", "attention_sd", "residual_sd"), (0, 10)),
+    **dict.fromkeys(("bias_sd", "class_sd", "lapse_sd", "missing_sd"), (0, 10)),
+    "lapse": (1e-9, 0.5),
+    "particles": (32, 4096),
+    "nodes": (16, 4096),
+    "cases": (10, 10**6),
+    "panels": (100, 10**7),
+}
+"""The same of the shared-evidence model."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +63,7 @@ class Settings:
     min_ess: float = 100.0  # health gate of a fit: smallest effective sample size
 
     def __post_init__(self) -> None:
-        for name, (least, most) in RANGES.items():
-            value = getattr(self, name)
-            if not least <= value <= most:  # NaN fails too
-                raise SettingsError(f"setting {name} = {value:g} is out of range; expected {least:g} to {most:g}")
+        _check(self, RANGES)
 
     def times(self, factor: int, name: str) -> Settings:
         """These settings with one whole number so many times as large, within its range.
@@ -65,13 +75,76 @@ class Settings:
 
     def changed(self, texts: Mapping[str, str]) -> Settings:
         """These settings with some of them read from text, as `--set name=value` gives them."""
-        kinds = {field.name: field.type for field in fields(self)}
-        values: dict[str, float | int | bool] = {}
-        for name, text in texts.items():
-            if name not in kinds:
-                raise SettingsError(f"no setting {name!r}; the settings are {', '.join(kinds)}")
-            values[name] = _read(name, text, str(kinds[name]))
-        return replace(self, **values)  # type: ignore[arg-type]  # _read gave each field its own type
+        return replace(self, **_values(self, texts))
+
+
+@dataclass(frozen=True)
+class EvidenceSettings:
+    """Medians and spreads of the shared-evidence model's parameters, and the effort spent on its posterior.
+
+    Spreads of what cannot be negative are those of its logarithm.
+
+    >>> EvidenceSettings().changed({"particles": "256"}).particles
+    256
+    """
+
+    trust_sd: float = 1.0  # spread of how much a classifier's score counts, about 1
+    sigma: float = 3.0  # what experts see beyond the classifiers
+    sigma_sd: float = 0.7
+    bend: float = 2.0  # scores beyond it count less and less
+    bend_sd: float = 1.0
+    leaning: float = 0.5  # scale of the experts' own liking for a class
+    leaning_sd: float = 0.5
+    attention: float = 0.3  # scale of the differences in how much experts go by the evidence
+    attention_sd: float = 0.5
+    residual: float = 1.0  # scale of what only some experts see, or see the other way
+    residual_sd: float = 0.5
+    bias_sd: float = 1.0  # spread of all experts' liking for a class
+    class_sd: float = 0.3  # spread between classes of trust, of sigma and of each expert's attention
+    lapse: float = 0.01  # probability of a vote at random
+    lapse_sd: float = 1.0  # spread of its logit
+    missing: float = 2.0  # how many times as much experts see beyond where no classifier is there
+    missing_sd: float = 0.5
+    particles: int = 256
+    nodes: int = 128  # points that the evidence of a case is integrated over, with more than two classes
+    cases: int = 2000  # most recent cases that are learned from
+    panels: int = 8000  # sampled votes behind a forecast where the panel is too large for a table
+
+    def __post_init__(self) -> None:
+        _check(self, EVIDENCE_RANGES)
+
+    def changed(self, texts: Mapping[str, str]) -> EvidenceSettings:
+        """These settings with some of them read from text, as `--set name=value` gives them."""
+        return replace(self, **_values(self, texts))
+
+
+def settings_from(values: Mapping[str, Any]) -> Settings | EvidenceSettings:
+    """The settings that have these names.
+
+    >>> settings_from({"particles": 64}).changed({"nodes": "256"}) == EvidenceSettings(particles=64, nodes=256)
+    True
+    """
+    kinds: tuple[type[Settings], type[EvidenceSettings]] = (Settings, EvidenceSettings)
+    for kind in kinds:
+        if {field.name for field in fields(kind)} >= set(values):
+            return kind(**values)
+    raise SettingsError(f"no model is tuned by {', '.join(values)}")
+
+
+def _check(settings: Settings | EvidenceSettings, ranges: Mapping[str, tuple[float, float]]) -> None:
+    for name, (least, most) in ranges.items():
+        value = getattr(settings, name)
+        if not least <= value <= most:  # NaN fails too
+            raise SettingsError(f"setting {name} = {value:g} is out of range; expected {least:g} to {most:g}")
+
+
+def _values(settings: Settings | EvidenceSettings, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Values of some settings from text, each of its field's own type."""
+    kinds = {field.name: str(field.type) for field in fields(settings)}
+    for name in texts:
+        if name not in kinds:
+            raise SettingsError(f"no setting {name!r}; the settings are {', '.join(kinds)}")
+    return {name: _read(name, text, kinds[name]) for name, text in texts.items()}
 
 
 def _read(name: str, text: str, kind: str) -> float | int | bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -50,10 +50,19 @@ class Weighted:
     weight: tuple[float, ...]  # (H,)
     worst: int | None = None  # the class that wins a tie it is part of
 
+    def grown(self, panel: Panel) -> Weighted:
+        """The same target for a panel that has grown: like everyone who is not named, a new expert has weight 1."""
+        return replace(self, weight=self.weight + (1.0,) * (len(panel.experts) - len(self.weight)))
+
+    def _tally(self, votes: Ints) -> Floats:
+        """Weight behind each class: (..., H) to (..., K)."""
+        weight = np.array(self.weight[: votes.shape[-1]])
+        tally: Floats = np.stack([((votes == k) * weight).sum(-1) for k in range(len(self.outcomes))], -1)
+        return tally
+
     def weights(self, votes: Ints) -> Floats:
         """Share of each class."""
-        tally = np.stack([((votes == k) * np.array(self.weight)).sum(-1) for k in range(len(self.outcomes))], -1)
-        shares = _shared(np.round(tally, 9))
+        shares = _shared(np.round(self._tally(votes), 9))
         if self.worst is not None:
             wins = shares[..., self.worst] > 0
             shares[wins] = np.eye(len(self.outcomes))[self.worst]
@@ -65,7 +74,7 @@ class Weighted:
         left = sum(self.weight[h] for h in unasked)
         if left == 0:
             return shares
-        tally = [((row == k) * np.array(self.weight)).sum() for k in range(len(self.outcomes))]
+        tally = self._tally(row).tolist()
         leader = int(np.argmax(shares))
         best_rival = max(tally[:leader] + tally[leader + 1 :])
         lead = round(tally[leader] - best_rival - left, 9)  # as the shares are rounded: .7 and .1 catch up with .8
@@ -166,15 +175,38 @@ class FunctionTarget:
         if len(set(self.outcomes)) < 2:
             raise TargetError(f"{self.name} has outcomes {self.outcomes}; a target needs at least two that differ")
 
-    def _list_outcomes(self) -> tuple[str, ...]:
-        experts, classes = len(self.panel.experts), len(self.panel.classes)
-        if classes**experts > ENUMERABLE:
+    def grown(self, panel: Panel) -> FunctionTarget:
+        """The same function for a panel that has grown: it is given the new experts' votes too.
+
+        Its outcomes stay; a function that is found to have others with the new experts is refused.
+        """
+        larger = FunctionTarget(self.function, panel, self.outcomes)
+        others = larger._listed() - set(self.outcomes) if larger._listable else set()
+        if others:
+            joined = ", ".join(panel.experts[len(self.panel.experts) :])
             raise TargetError(
-                f"{self.name}: {classes}^{experts} vote patterns are too many to list; "
+                f"{self.name} gives {', '.join(sorted(others))} once {joined} may vote; its outcomes are "
+                f"{', '.join(self.outcomes)}: declare all at the start, FunctionTarget(function, panel, outcomes=[...])"
+            )
+        return larger
+
+    @property
+    def _listable(self) -> bool:
+        return bool(len(self.panel.classes) ** len(self.panel.experts) <= ENUMERABLE)
+
+    def _list_outcomes(self) -> tuple[str, ...]:
+        if not self._listable:
+            raise TargetError(
+                f"{self.name}: {len(self.panel.classes)}^{len(self.panel.experts)} vote patterns are too many to list; "
                 "declare the values it can take: FunctionTarget(function, panel, outcomes=[...])"
             )
-        rows = patterns(np.full(experts, -1), tuple(range(experts)), classes)
-        return tuple(sorted({self._call(tuple(row)) for row in rows.tolist()}))
+        return tuple(sorted(self._listed()))
+
+    def _listed(self) -> set[str]:
+        """Every value of the function for the whole panel."""
+        experts = len(self.panel.experts)
+        rows = patterns(np.full(experts, -1), tuple(range(experts)), len(self.panel.classes))
+        return {self._call(tuple(row)) for row in rows.tolist()}
 
     def _call(self, row: tuple[int, ...]) -> str:
         named = {self.panel.experts[h]: self.panel.classes[k] for h, k in enumerate(row) if k >= 0}

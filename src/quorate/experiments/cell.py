@@ -12,14 +12,14 @@ import numpy as np
 
 from quorate.assembly import Options
 from quorate.assurance.runs import TIE, Run
-from quorate.core.settings import Settings
+from quorate.core.settings import settings_from
 from quorate.data.table import Table
 from quorate.errors import InputError
 from quorate.experiments.protocol import RunPlan
 from quorate.experiments.replay import choose_rows, replay
 from quorate.reporting.replay import figures
 
-FORMAT = 1
+FORMAT = 2
 TIMES = ("seconds", "seconds_fitting", "seconds_deciding", "decision_p95_ms")
 
 
@@ -61,7 +61,7 @@ def line_of(text: str) -> Line:
     found = json.loads(text)
     cell = found["cell"]
     options = cell["options"]
-    settings = options["settings"] and Settings(**options["settings"])
+    settings = options["settings"] and settings_from(options["settings"])
     rebuilt = Options(**{**options, "ablate": tuple(options["ablate"]), "settings": settings})
     cell = Cell(**{**cell, "options": rebuilt, "run": RunPlan(**cell["run"])})
     if cell.id != found["id"]:
@@ -83,6 +83,7 @@ def run_cell(cell: Cell, table: Table) -> str:
         offset=plan.offset,
         shuffle=plan.shuffle,
         seed=cell.seed,
+        portrayed=False,
     )
     found = figures(report)
     cases = {

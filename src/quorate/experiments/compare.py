@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.assembly import Options, plan, read_target
+from quorate.assembly import Options, plan, read_target, with_shared
 from quorate.assurance import bootstrap
 from quorate.assurance.bootstrap import Figure, Interval, Rows, area_under, resampled_rows, saved_share_of
 from quorate.assurance.calibration import reliability
@@ -22,6 +22,7 @@ from quorate.core.protocols import Target
 from quorate.data.table import Table
 from quorate.errors import SettingsError
 from quorate.experiments.cell import Cell, Line, run_of_line
+from quorate.experiments.hindsight import as_method, in_hindsight
 from quorate.experiments.protocol import paper_runs
 from quorate.experiments.sweep import Failure, Progress, sweep
 from quorate.reporting.comparison import Comparison, Curve, Difference, Point, Recommendation
@@ -86,15 +87,27 @@ def _cells(table: Table, request: Request, target: Target) -> list[Cell]:
     cells = []
     for method in dict.fromkeys(request.methods):
         for max_error in dict.fromkeys(sorted(request.max_errors)):
-            shared = request.options if _kind(method) == "model" else Options()
-            options = replace(shared, method=method, max_error=max_error)
-            stops_by_error = plan(table.panel, options, target).max_error is not None
+            options = options_of(method, max_error, request.options)
+            stops_by_error = plan(table.panel, as_method(options), target).max_error is not None
             if not stops_by_error:
                 options = replace(options, max_error=Options().max_error)
             for number, run in enumerate(paper_runs(len(table), request.runs)):
-                seed = request.seed * 1000 + number
+                # what is fitted in hindsight knows the whole table, whatever the run: one fit serves all of them
+                seed = request.seed * 1000 + (0 if in_hindsight(method) else number)
                 cells.append(Cell(table.source, table.digest, options, request.target, run, seed))
+    if request.options.settings is not None and all(cell.options.settings is None for cell in cells):
+        raise SettingsError("the settings given are of a model that none of the methods has; name a method that has it")
     return list(dict.fromkeys(cells))
+
+
+def options_of(method: str, max_error: float, shared: Options) -> Options:
+    """The options of a method at an allowed error; those that are shared go to the model's methods alone."""
+    options = Options(method=method, max_error=max_error)
+    if _kind(method) == "model":
+        return with_shared(options, shared)
+    if _kind(method) == "floor":
+        return replace(with_shared(as_method(options), shared), method=method, schedule=None, window=None)
+    return options
 
 
 def comparison_of(
@@ -211,20 +224,22 @@ def _curves(points: Mapping[tuple[str, float | None], Point]) -> tuple[Curve, ..
         )
         for method in methods
     }
-    swept = [found for found in by_method.values() if len(found) > 1]
+    swept = [found for method, found in by_method.items() if len(found) > 1 and _kind(method) != "floor"]
     low = max((min(p.cost.value for p in found) for found in swept), default=0.0)
     high = min((max(p.cost.value for p in found) for found in swept), default=0.0)
 
     def area(found: tuple[Point, ...]) -> float | None:
-        if len(found) < 2 or high <= low:
+        if found not in swept or high <= low:
             return None
         return area_under([p.cost.value for p in found], [p.error.value for p in found], low, high)
 
     return tuple(Curve(method, _kind(method), found, area(found)) for method, found in by_method.items())
 
 
-def _kind(method: str) -> Literal["model", "rival", "simple"]:
+def _kind(method: str) -> Literal["model", "rival", "simple", "floor"]:
     name = method.partition(":")[0]
+    if in_hindsight(method):
+        return "floor"
     return "model" if name == "bayes" else "rival" if name in ("infexp", "confusion") else "simple"
 
 
@@ -235,7 +250,7 @@ def _differences(runs: Mapping[tuple[str, float | None], list[Run]], rows: Rows)
         if _kind(method) != "model" or max_error is None:
             continue
         for (other, other_error), theirs in runs.items():
-            same = other != method and other_error in (max_error, None)
+            same = other != method and other_error in (max_error, None) and _kind(other) != "floor"
             if same and [run.rows.tolist() for run in own] == [run.rows.tolist() for run in theirs]:
                 pair = [
                     bootstrap.paired_difference(figure, rows, own, theirs)
@@ -247,10 +262,11 @@ def _differences(runs: Mapping[tuple[str, float | None], list[Run]], rows: Rows)
 
 def _recommend(max_error: float, curves: Sequence[Curve], experts: float) -> Recommendation:
     """The cheapest method that was wrong no more often than is allowed on the cases that the panel decides."""
-    most = max(point.runs for curve in curves for point in curve.points)  # one with failed runs is not comparable
+    methods = [curve for curve in curves if curve.kind != "floor"]  # nobody can see votes before they are cast
+    most = max((point.runs for curve in methods for point in curve.points), default=0)  # failed runs: not comparable
     kept = [
         (point, curve)
-        for curve in curves
+        for curve in methods
         for point in curve.points
         if point.max_error in (max_error, None) and point.kept(max_error) and point.runs == most
     ]

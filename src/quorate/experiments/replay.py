@@ -19,7 +19,10 @@ from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor, Target
 from quorate.core.target import Votes
 from quorate.data.table import Table
-from quorate.errors import SettingsError
+from quorate.errors import HealthError, SettingsError
+from quorate.experiments import hindsight
+from quorate.models.collected import Portrayable
+from quorate.models.portrait import Portrait, portrait
 from quorate.reporting.replay import Correlation, ReplayReport, SamplerFigures, Timing
 from quorate.study.seeds import generator
 from quorate.study.study import Study
@@ -38,19 +41,22 @@ def replay(
     shuffle: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    portrayed: bool = True,
 ) -> ReplayReport:
     """Run a method over recorded votes, handing out each vote only when it is asked for.
 
-    `limit` cases are taken from `offset` on (None: all), after a shuffle by that seed if one is given.
+    `limit` cases are taken from `offset` on (None: all), after a shuffle by that seed if one is given. `portrayed`
+    adds what was learned about the panel, which takes a second or two.
     """
     options = options or Options()
     rows = choose_rows(len(table), limit=limit, offset=offset, shuffle=shuffle)
     aim = read_target(target, table.panel)
-    chosen = plan(table.panel, options, aim)
+    floor = hindsight.in_hindsight(options.method)
     started = time.perf_counter()
+    chosen = hindsight.fitted(table, options, aim, seed=seed) if floor else plan(table.panel, options, aim)
     study = Study(table.panel, target=aim, method=chosen.method, seed=seed)
-    clock = Clock(fitting=time.perf_counter() - started)
-    fits: list[Health] = []
+    clock = Clock(starting=time.perf_counter() - started)
+    fits: list[Health] = [study.predictor.health] if floor else []
     scored = []
     for done, row in enumerate(rows, start=1):
         scored.append(_walk(study, table, row, clock))
@@ -58,10 +64,11 @@ def replay(
         if job is not None:
             began = time.perf_counter()
             study.adopt(job, job.run())
-            clock.fitting += time.perf_counter() - began
+            clock.updates.append(time.perf_counter() - began)
             fits.append(study.predictor.health)
         if progress is not None:
             progress(done, len(rows))
+    timing = clock.timing(time.perf_counter() - started)
     settings = {
         **_names(chosen),
         "target": aim.name,
@@ -85,8 +92,9 @@ def replay(
         outcomes=aim.outcomes,
         max_error=chosen.max_error,
         sampler=_sampler(fits),
-        timing=clock.timing(time.perf_counter() - started),
+        timing=timing,
         correlation=posterior_correlation(study.predictor, table.panel),
+        portrait=panel_portrait(study, seed) if portrayed else None,
     )
 
 
@@ -109,13 +117,15 @@ def choose_rows(cases: int, *, limit: int | None, offset: int, shuffle: int | No
 class Clock:
     """Where the time goes."""
 
-    fitting: float = 0.0
+    starting: float = 0.0
+    updates: list[float] = field(default_factory=list)
     decisions: list[float] = field(default_factory=list)
 
     def timing(self, seconds: float) -> Timing:
         """The figures a report shows."""
         p95 = float(np.percentile(self.decisions, 95)) if self.decisions else 0.0
-        return Timing(seconds, self.fitting, sum(self.decisions), 1000 * p95)
+        fitting = self.starting + sum(self.updates)
+        return Timing(seconds, fitting, sum(self.decisions), 1000 * p95, tuple(self.updates))
 
 
 def _walk(study: Study, table: Table, row: int, clock: Clock) -> Scored:
@@ -193,3 +203,13 @@ def posterior_correlation(predictor: Predictor, panel: Panel) -> Correlation | N
     if omega is None:
         return None
     return Correlation(panel.classifiers + panel.experts, panel.classes, np.asarray(omega).mean(axis=(0, 1)))
+
+
+def panel_portrait(study: Study, seed: int) -> Portrait | None:
+    """What a study has learned about its panel, where its predictor knows how all would vote together."""
+    if not isinstance(study.predictor, Portrayable):
+        return None
+    try:
+        return portrait(generator(seed, "portrait"), study.predictor, study.history)
+    except HealthError:  # draws that nothing can be simulated from: their fit is marked as unhealthy
+        return None

@@ -10,7 +10,6 @@ import numpy as np
 
 from quorate.core.case import Case
 from quorate.core.forecast import Forecast
-from quorate.core.panel import Panel
 from quorate.core.protocols import Chooser
 from quorate.errors import SettingsError
 
@@ -25,11 +24,10 @@ CLOSE = 1e-12
 class EpsilonGreedy:
     """Asks the candidate of highest observed accuracy, ties at random; with probability epsilon, anyone.
 
-    >>> EpsilonGreedy(Panel(["no", "yes"], ["ann", "ben"])).epsilon
+    >>> EpsilonGreedy().epsilon
     0.1
     """
 
-    panel: Panel
     epsilon: float = 0.1
 
     def __post_init__(self) -> None:
@@ -37,11 +35,11 @@ class EpsilonGreedy:
             raise SettingsError(f"epsilon {self.epsilon:g} is out of range; expected a number from 0 to 1")
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
-    ) -> Mapping[int, float]:
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+    ) -> Mapping[str, float]:
         """Observed accuracy of each candidate, the one to be asked lifted just above the best."""
         del case  # accuracy belongs to the expert, not to the case
-        accuracy = {expert: forecast.accuracy.get(self.panel.experts[expert], UNKNOWN) for expert in candidates}
+        accuracy = {expert: forecast.accuracy.get(expert, UNKNOWN) for expert in candidates}
         if rng.random() < self.epsilon:
             return _lifted(rng, accuracy, candidates)
         return _lifted(rng, accuracy, _leaders(accuracy))
@@ -54,19 +52,19 @@ class TiesAtRandom:
     chooser: Chooser
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
-    ) -> Mapping[int, float]:
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+    ) -> Mapping[str, float]:
         """The other chooser's scores, one of the leaders lifted just above the rest."""
         scores = self.chooser.score(rng, case, forecast, candidates)
         return _lifted(rng, scores, _leaders(scores))
 
 
-def _leaders(scores: Mapping[int, float]) -> tuple[int, ...]:
+def _leaders(scores: Mapping[str, float]) -> tuple[str, ...]:
     best = max(scores.values())
     return tuple(expert for expert, score in scores.items() if score >= best - CLOSE)
 
 
-def _lifted(rng: np.random.Generator, scores: Mapping[int, float], among: tuple[int, ...]) -> dict[int, float]:
+def _lifted(rng: np.random.Generator, scores: Mapping[str, float], among: tuple[str, ...]) -> dict[str, float]:
     """The scores with one of some experts, drawn at random, put first by the least a number can be."""
     first = among[int(rng.integers(len(among)))]
     return {**scores, first: math.nextafter(max(scores.values()), math.inf)}

@@ -10,7 +10,6 @@ import numpy as np
 from quorate.core.arrays import Floats
 from quorate.core.case import Case
 from quorate.core.forecast import Forecast
-from quorate.core.panel import Panel
 
 
 def entropy(p: Floats) -> Floats:
@@ -39,16 +38,14 @@ def expected_entropy(joint: Floats) -> float:
 class InformationGain:
     """Scores each candidate by how much its vote is expected to lower the outcome's entropy."""
 
-    panel: Panel
-
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
-    ) -> Mapping[int, float]:
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+    ) -> Mapping[str, float]:
         """Expected gain of each candidate in nats."""
         del rng, case  # a gain is a property of the forecast alone
         gains = {}
         for expert in candidates:
-            joint = forecast.joint[self.panel.experts[expert]]
+            joint = forecast.joint[expert]
             gains[expert] = float(entropy(joint.sum(axis=0))) - expected_entropy(joint)
         return gains
 
@@ -58,8 +55,8 @@ class RandomOrder:
     """Asks the candidates in random order (the paper's random-querying ablation)."""
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
-    ) -> Mapping[int, float]:
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+    ) -> Mapping[str, float]:
         """A random number for each candidate."""
         del case, forecast  # chance looks at nothing
         return {expert: float(rng.random()) for expert in candidates}
@@ -70,8 +67,8 @@ class PanelOrder:
     """Asks the candidates in the order the panel names them."""
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[int, ...]
-    ) -> Mapping[int, float]:
+        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+    ) -> Mapping[str, float]:
         """The earlier an expert is named, the larger."""
         del rng, case, forecast  # the order is fixed
-        return {expert: -float(expert) for expert in candidates}
+        return {expert: -float(place) for place, expert in enumerate(candidates)}

@@ -49,7 +49,9 @@ class Curve:
     """One method at every allowed error that it was run with, smallest first."""
 
     method: str
-    kind: Literal["model", "rival", "simple"]
+    kind: Literal[
+        "model", "rival", "simple", "floor"
+    ]  # a floor is not a method: nobody sees votes before they are cast
     points: tuple[Point, ...]
     area: float | None  # under its error-cost curve over the range that all curves share; None for a single point
 

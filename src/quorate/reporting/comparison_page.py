@@ -28,6 +28,7 @@ from quorate.reporting.comparison_parts import (
 from quorate.reporting.comparison_wording import (
     allowed,
     ends,
+    is_floor,
     number,
     opening,
     priced,
@@ -68,6 +69,7 @@ ABOUT = {
     "until-determined": "asks in random order until the votes decide by themselves: never wrong, the cost to beat",
     "all": "asks everybody",
     "classifier": "asks nobody",
+    "hindsight": "a floor, no method: bayes with its model fitted on every vote of the table before the first case",
 }
 
 
@@ -227,7 +229,8 @@ def _plots(comparison: Comparison, shown: int) -> list[Markup]:
             _drawn(plots.error_cost(comparison), "tradeoff", shown),
             f"Error over cost of each method. Recommended at {cheapest}.",
             "Down and to the left is better. Large marks and the dashed line belong to the error you allow, the ring "
-            "to the recommended method. Thin lines are 95 % intervals. Grey methods do the same whatever is allowed.",
+            "to the recommended method. Thin lines are 95 % intervals. Grey methods do the same whatever is allowed."
+            + _floor_note(comparison),
         ),
         plot(
             "promise",
@@ -254,9 +257,15 @@ def _plots(comparison: Comparison, shown: int) -> list[Markup]:
             "At the error you allow, mean over the runs. A method that learns asks less as it goes.",
         ),
     ]
-    if not any(stops_by_error(curve) for curve in comparison.curves):
+    if not any(stops_by_error(curve) and not is_floor(curve) for curve in comparison.curves):
         del drawn[1]
     return drawn
+
+
+def _floor_note(comparison: Comparison) -> str:
+    if not any(map(is_floor, comparison.curves)):
+        return ""
+    return " The dashed black line is a floor, no method: its model knew every vote before the first case."
 
 
 def _small_print(comparison: Comparison) -> list[Markup]:
@@ -304,6 +313,12 @@ def _measured(comparison: Comparison) -> list[Markup]:
         f"resampling invents none, but with {count(min(cases, runs * length))} distinct cases an error of up to "
         f"{share(_unseen(comparison))} can stay unseen (exact 95 % interval).",
     ]
+    if any(map(is_floor, comparison.curves)):
+        texts.append(
+            "What is fitted in hindsight is the exception: its model knew every vote of the table before the first "
+            "case. It is a floor, which shows what there is to gain by learning faster: it is never recommended, and "
+            "has no part in the differences and areas."
+        )
     kinds = dict.fromkeys(curve.method.partition(":")[0] for curve in comparison.curves)
     known = [("majority:N" if kind == "majority" else kind, ABOUT.get(kind, "")) for kind in kinds]
     facts = [

@@ -8,9 +8,11 @@ from quorate.assurance.bootstrap import Interval
 from quorate.reporting.comparison import Comparison, Curve, Point
 from quorate.reporting.comparison_plots import looks
 from quorate.reporting.comparison_wording import (
+    FLOOR,
     NOTHING,
     allowed,
     ends,
+    is_floor,
     number,
     point_at,
     priced,
@@ -41,11 +43,12 @@ def beneath(text: str, note: str) -> Markup:
 
 
 def named(comparison: Comparison, method: str, *, mark: str = "") -> Markup:
-    """A method's name beside its colour in the plots."""
+    """A method's name beside its colour in the plots; a floor says that it is one."""
+    floor = any(curve.method == method and is_floor(curve) for curve in comparison.curves)
     colour = looks(comparison)[method].colour
     variable = next(name for name, (light, _) in LIGHT_AND_DARK.items() if light == colour)
     key = f'<span class="key" style="background:var(--{variable})"></span>'
-    extra = f'<small class="best">{safe(mark)}</small>' if mark else ""
+    extra = f'<small class="best">{safe(mark)}</small>' if mark else f"<small>{safe(FLOOR)}</small>" if floor else ""
     return Markup(f'<span class="method">{key}{safe(method)}</span>{extra}')
 
 
@@ -77,7 +80,7 @@ def methods_table(comparison: Comparison, max_error: float) -> Markup:
     best = recommended(comparison, max_error)
     rows: list[Sequence[Text]] = []
     for curve, point in at(comparison, max_error):
-        above = not point.kept(max_error)
+        above = not point.kept(max_error) and not is_floor(curve)
         worst = worst_class(point)
         rows.append(
             [

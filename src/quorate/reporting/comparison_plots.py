@@ -16,7 +16,15 @@ import numpy as np
 from quorate.assurance.bootstrap import Interval
 from quorate.assurance.summary import WINDOW, running_mean
 from quorate.reporting.comparison import Comparison, Curve, Point
-from quorate.reporting.comparison_wording import allowed, point_at, priced, stops_by_error, thresholds
+from quorate.reporting.comparison_wording import (
+    allowed,
+    is_floor,
+    label,
+    point_at,
+    priced,
+    stops_by_error,
+    thresholds,
+)
 from quorate.reporting.style import (
     INK,
     METHODS,
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
 
 MARKS = ("o", "s", "D", "^", "v")
 SIMPLE_MARKS = {"until-determined": "P", "all": "*", "classifier": "X"}
+DASHED = (0, (4, 2))
+"""The line of a floor."""
 TICKS = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1)
 """Errors that an axis on a root scale names."""
 
@@ -52,12 +62,17 @@ class Look:
 
 
 def looks(comparison: Comparison) -> dict[str, Look]:
-    """A colour for each method that stops by its stated error; the others are grey and told apart by their marks."""
+    """A colour for each method that stops by its stated error; the others are grey and told apart by their marks.
+
+    A floor is black and dashed.
+    """
     found: dict[str, Look] = {}
     for curve in comparison.curves:
         name, _, rest = curve.method.partition(":")
-        if stops_by_error(curve):
-            number = sum(look.colour != MUTED for look in found.values())
+        if is_floor(curve):
+            found[curve.method] = Look(INK, ".")
+        elif stops_by_error(curve):
+            number = sum(look.colour in METHODS for look in found.values())
             found[curve.method] = Look(METHODS[number % len(METHODS)], MARKS[number % len(MARKS)])
         elif name == "majority":
             found[curve.method] = Look(MUTED, "o", rest)
@@ -99,8 +114,13 @@ def error_cost(comparison: Comparison) -> Figure:
     axes.tick_params(axis="y", pad=11)
     grid(axes, "y")
     titled(axes, x="cost of a case" if costs else "queries a case", y="error, on a root scale")
-    legend(axes, columns=4)
+    legend(axes, columns=_columns(comparison))
     return figure
+
+
+def _columns(comparison: Comparison) -> int:
+    """Entries of a legend side by side; the name of a floor is long."""
+    return 2 if any(map(is_floor, comparison.curves)) else 4
 
 
 def _spent(point: Point, *, costs: bool) -> Interval:
@@ -126,9 +146,10 @@ def _curve(axes: Axes, curve: Curve, look: Look, *, costs: bool) -> None:
         return
     size = 10 if look.mark == "*" else 6
     plain: dict[str, Any] = {"color": look.colour, "marker": look.mark, "markersize": size, "markeredgewidth": 0}
-    _draw(axes, x, y, linewidth=2, **plain)
-    name = "whole panel" if curve.method == "all" else curve.method
-    _entry(axes, name, linewidth=2 if len(x) > 1 else 0, **plain)
+    line: dict[str, Any] = {"linewidth": 1.5, "linestyle": DASHED} if is_floor(curve) else {"linewidth": 2}
+    _draw(axes, x, y, **line, **plain)
+    name = "whole panel" if curve.method == "all" else label(curve)
+    _entry(axes, name, **(line if len(x) > 1 or is_floor(curve) else {"linewidth": 0}), **plain)
 
 
 def _cross(axes: Axes, x: Interval, y: Interval, *, gid: str = "", **look: Any) -> None:
@@ -152,7 +173,7 @@ def _chosen(axes: Axes, comparison: Comparison, t: int, max_error: float) -> Non
         colour, x, y = style[curve.method].colour, _spent(point, costs=costs), point.error
         at = [x.value], [y.value]
         if stops_by_error(curve):
-            _cross(axes, x, y, gid=f"at-{t}-{n}", color=colour, linewidth=2.4)
+            _cross(axes, x, y, gid=f"at-{t}-{n}", color=colour, linewidth=1.2 if is_floor(curve) else 2.4)
             big: dict[str, Any] = {"markersize": 9.5, "markeredgewidth": 0, "zorder": 3.5}
             _draw(axes, *at, style[curve.method].mark, gid=f"at-{t}-{n}-mark", color=colour, **big)
         if curve.method == best:
@@ -167,7 +188,7 @@ def promise(comparison: Comparison) -> Figure:
     for t, max_error in enumerate(limits):
         axes.axvspan(t - 0.46, t + 0.46, color=SOFT, alpha=0.55, linewidth=0, zorder=0, gid=f"at-{t}-chosen")
         _draw(axes, [t - 0.46, t + 0.46], [max_error] * 2, color=INK, linewidth=1.6)
-    swept = [curve for curve in comparison.curves if stops_by_error(curve)]
+    swept = [curve for curve in comparison.curves if stops_by_error(curve) and not is_floor(curve)]
     hollow: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.5, "markersize": 8}
     highest = max(limits)
     for n, curve in enumerate(swept):
@@ -202,22 +223,24 @@ def over_time(comparison: Comparison) -> Figure:
     figure, axes = blank(height=3.6)
     style = looks(comparison)
     highest, longest = comparison.panel_queries, 2
-    for n, curve in enumerate(shown(comparison)):
-        dash: Any = "-" if stops_by_error(curve) else (0, (1, 1.2 + 0.5 * n))
-        look: dict[str, Any] = {"color": style[curve.method].colour, "linewidth": 2, "linestyle": dash}
+    floors = [curve for curve in comparison.curves if is_floor(curve)]
+    for n, curve in enumerate([*shown(comparison), *floors]):
+        dash: Any = DASHED if is_floor(curve) else "-" if stops_by_error(curve) else (0, (1, 1.2 + 0.5 * n))
+        width = 1.5 if is_floor(curve) else 2
+        look: dict[str, Any] = {"color": style[curve.method].colour, "linewidth": width, "linestyle": dash}
         for t, point in _by_threshold(comparison, curve):
             line = running_mean(point.queries_by_place)
             gid = "" if t is None else f"at-{t}-{n}"
             _draw(axes, range(1, len(line) + 1), line, gid=gid, **look)
             highest, longest = max(highest, *line, 0.0), max(longest, len(line))
-        _entry(axes, curve.method, **look)
+        _entry(axes, label(curve), **look)
     full = comparison.panel_queries
     axes.axhline(full, color=MUTED, linewidth=1.2, linestyle=(0, (5, 3)), label=f"whole panel ({decimal(full)})")
     axes.set_xlim(1, longest)
     axes.set_ylim(0, highest * 1.04)
     grid(axes, "y")
     titled(axes, x="case, in the order of the stream", y=f"queries a case, mean of the last {WINDOW}")
-    legend(axes, columns=4)
+    legend(axes, columns=_columns(comparison))
     return figure
 
 
@@ -256,9 +279,10 @@ def by_class(comparison: Comparison) -> Figure:
 
 def shown(comparison: Comparison) -> Sequence[Curve]:
     """The methods that a crowded plot has room for: those that stop by their stated error, else the simple ones."""
-    swept = [curve for curve in comparison.curves if stops_by_error(curve)]
-    exact = [curve for curve in comparison.curves if curve.method == "until-determined"]
-    return [*swept[: len(METHODS)], *exact] if swept else comparison.curves[: len(METHODS)]
+    methods = [curve for curve in comparison.curves if not is_floor(curve)]
+    swept = [curve for curve in methods if stops_by_error(curve)]
+    exact = [curve for curve in methods if curve.method == "until-determined"]
+    return [*swept[: len(METHODS)], *exact] if swept else methods[: len(METHODS)]
 
 
 def _by_threshold(comparison: Comparison, curve: Curve) -> Iterator[tuple[int | None, Point]]:

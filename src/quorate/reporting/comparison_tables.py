@@ -11,6 +11,7 @@ from quorate.reporting.comparison import Comparison, Point
 from quorate.reporting.comparison_wording import (
     allowed,
     ends,
+    is_floor,
     number,
     point_at,
     priced,
@@ -19,6 +20,8 @@ from quorate.reporting.comparison_wording import (
     thresholds,
 )
 from quorate.reporting.wording import count, counted
+
+FLOOR_NOTE = "* a floor, not a method: its model was fitted on every vote of the table before the first case"
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -37,11 +40,11 @@ def comparison_table(comparison: Comparison) -> Table:
     for name in (*(() if costs else ("stated",)), "wrong"):
         table.add_column(name, justify="right", no_wrap=True)
 
-    def add(first: str, method: str, point: Point, *, recommended: bool) -> None:
+    def add(first: str, method: str, point: Point, *, recommended: bool, floor: bool = False) -> None:
         above = point.max_error is not None and not point.kept(point.max_error)
         cells = [
             first,
-            method,
+            f"{method}*" if floor else method,
             number(point.queries.value),
             *([number(point.cost.value)] if costs else []),
             share(point.saved_share.value),
@@ -50,7 +53,7 @@ def comparison_table(comparison: Comparison) -> Table:
             *([] if costs else [share(point.stated.value)]),
             count(point.wrong),
         ]
-        style = "green" if recommended else "red" if above else ""
+        style = "dim" if floor else "green" if recommended else "red" if above else ""
         table.add_row(*(Text(cell) for cell in cells), style=style)
 
     swept = [curve for curve in comparison.curves if stops_by_error(curve)]
@@ -59,7 +62,7 @@ def comparison_table(comparison: Comparison) -> Table:
         for curve in swept:
             point = point_at(curve, max_error)
             if point is not None:
-                add(first, curve.method, point, recommended=best[max_error] == curve.method)
+                add(first, curve.method, point, recommended=best[max_error] == curve.method, floor=is_floor(curve))
                 first = ""
         table.add_section()
     first = "any"
@@ -73,4 +76,5 @@ def comparison_table(comparison: Comparison) -> Table:
 def comparison_summary(comparison: Comparison) -> Group:
     """What to do at each allowed error in sentences, and the table behind them, ready to print."""
     said = [Text(found.text) for found in comparison.recommendations]
-    return Group(*said, Text(), comparison_table(comparison))
+    floors = [Text(FLOOR_NOTE, style="dim")] if any(map(is_floor, comparison.curves)) else []
+    return Group(*said, Text(), comparison_table(comparison), *floors)

@@ -17,6 +17,9 @@ NOTHING = "\N{EN DASH}"
 
 NOISE = 1e-9
 
+FLOOR = "floor: fitted in hindsight"
+"""What stands beside figures that no method can reach by asking: the model knew every vote beforehand."""
+
 
 def share(value: float) -> str:
     """A share as a percentage that may be negative or missing.
@@ -95,6 +98,21 @@ def opening(errors: Sequence[float]) -> int:
 def stops_by_error(curve: Curve) -> bool:
     """Whether a method stops by its stated error, so that the allowed error changes what it does."""
     return any(point.max_error is not None for point in curve.points)
+
+
+def is_floor(curve: Curve) -> bool:
+    """Whether a curve is a floor to hold methods against, and no method."""
+    return curve.kind == "floor"
+
+
+def label(curve: Curve) -> str:
+    """What a curve is called in a legend.
+
+    >>> label(Curve("hindsight:paper", "floor", (), None)), label(Curve("all", "simple", (), None))
+    ('floor: fitted in hindsight (paper)', 'all')
+    """
+    preset = curve.method.partition(":")[2]
+    return (f"{FLOOR} ({preset})" if preset else FLOOR) if is_floor(curve) else curve.method
 
 
 def point_at(curve: Curve, max_error: float) -> Point | None:

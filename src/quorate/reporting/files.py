@@ -16,6 +16,7 @@ from pathlib import Path
 
 from quorate.assurance.scored import Scored
 from quorate.errors import InputError
+from quorate.reporting.portrait import portrait_record
 from quorate.reporting.replay import ReplayReport, figures
 from quorate.reporting.report import render_report
 from quorate.reporting.style import blank
@@ -127,7 +128,7 @@ def cell(text: str) -> str:
 
 
 def run_json(report: ReplayReport, *, seed: int, data_sha256: str) -> str:
-    """What a run was and what it gave: settings, seed, versions, hash of the data and the figures."""
+    """What a run was and what it gave: settings, seed, versions, hash of the data, figures and the panel's portrait."""
     record = {
         "title": report.title,
         "settings": dict(report.settings),
@@ -135,6 +136,7 @@ def run_json(report: ReplayReport, *, seed: int, data_sha256: str) -> str:
         "data_sha256": data_sha256,
         "versions": versions(),
         "figures": figures(report),
+        "portrait": None if report.portrait is None else portrait_record(report.portrait),
     }
     return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -49,10 +49,10 @@ AGREEMENT = ("#8c3a06", "#e39b62", "#f4f2ef", "#6ba6d6", "#0a4d86")
 """From votes that go against each other to votes that go together; safe for the colour-blind."""
 
 ROOM = 50
-"""Letters that fit under a map of correlations side by side; longer rows of names are slanted."""
+"""Letters that fit under a map of pairs side by side; longer rows of names are slanted."""
 
 DARK_CELL = 0.62
-"""Correlations beyond this need light letters."""
+"""Values beyond this need light letters."""
 
 
 def queries_over_time(scored: Sequence[Scored], summary: Summary) -> Figure:
@@ -221,29 +221,39 @@ def error_by_outcome(summary: Summary) -> Figure:
 
 def correlation_map(correlation: Correlation) -> Figure:
     """How alike the agents' latent scores are: posterior mean correlation of each pair, in numbers."""
+    return pair_map(correlation.agents, correlation.by_agent())
+
+
+def pair_map(names: Sequence[str], values: Floats, sure: Sequence[Sequence[bool]] | None = None) -> Figure:
+    """A value from -1 to 1 for each pair, in colours and in numbers; bold where it is sure."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
-    values = correlation.by_agent()
-    agents = len(correlation.agents)
-    figure, axes = blank(width=max(5.4, 1.9 + 0.46 * agents), height=1.0 + 0.46 * max(agents - 1, 2))
+    many = len(names)
+    figure, axes = blank(width=max(5.4, 1.9 + 0.46 * many), height=1.0 + 0.46 * max(many - 1, 2))
     colours = LinearSegmentedColormap.from_list("agreement", AGREEMENT)
-    for row in range(1, agents):
+    for row in range(1, many):
         for column in range(row):
             value = float(values[row, column])
             axes.add_patch(Rectangle((column, row), 0.95, 0.95, facecolor=colours((value + 1) / 2), linewidth=0))
-            text, ink = (
-                f"{value:.2f}".replace("-", "\N{MINUS SIGN}"),
-                "#ffffff" if abs(value) > DARK_CELL else "#17202a",
+            text = f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
+            axes.text(
+                column + 0.475,
+                row + 0.475,
+                text,
+                ha="center",
+                va="center",
+                color="#ffffff" if abs(value) > DARK_CELL else "#17202a",
+                fontsize=SMALL,
+                fontweight="bold" if sure is not None and sure[row][column] else "normal",
             )
-            axes.text(column + 0.475, row + 0.475, text, ha="center", va="center", color=ink, fontsize=SMALL)
-    name_ticks(axes.xaxis, [at + 0.475 for at in range(agents - 1)], correlation.agents[:-1])
-    if max(map(len, correlation.agents)) * agents > ROOM:
+    name_ticks(axes.xaxis, [at + 0.475 for at in range(many - 1)], names[:-1])
+    if max(map(len, names)) * many > ROOM:
         for label in axes.get_xticklabels():
             label.set(rotation=40, ha="right", rotation_mode="anchor")
-    name_ticks(axes.yaxis, [at + 0.475 for at in range(1, agents)], correlation.agents[1:])
-    axes.set_xlim(0, agents - 1)
-    axes.set_ylim(agents, 1)
+    name_ticks(axes.yaxis, [at + 0.475 for at in range(1, many)], names[1:])
+    axes.set_xlim(0, many - 1)
+    axes.set_ylim(many, 1)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return figure

@@ -11,6 +11,7 @@ from quorate.assurance.scored import Scored
 from quorate.assurance.summary import Summary
 from quorate.core.arrays import Floats
 from quorate.errors import InputError
+from quorate.models.portrait import Portrait
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Timing:
     seconds_fitting: float
     seconds_deciding: float
     decision_p95_ms: float
+    updates: tuple[float, ...] = ()  # seconds of each
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class ReplayReport:
     sampler: SamplerFigures = field(default_factory=SamplerFigures)
     timing: Timing | None = None
     correlation: Correlation | None = None
+    portrait: Portrait | None = None
 
 
 INTERFACE_SETTINGS = ("preset", "model", "chooser", "schedule", "target")

@@ -23,6 +23,7 @@ from quorate.reporting.page import (
     tag,
     tiles,
 )
+from quorate.reporting.portrait import portrait_parts
 from quorate.reporting.replay import Correlation, ReplayReport
 from quorate.reporting.style import to_svg
 from quorate.reporting.wording import count, counted, decimal, headline, health_rows, percent, result_rows
@@ -45,6 +46,7 @@ def render_report(report: ReplayReport, *, version: str) -> str:
         _opening(report),
         section("Results", results),
         section("Plots", gallery(_plots(report))),
+        *_portrait(report),
         section("Sampler health", health),
         section("Cases to look at", *_cases(report.scored)),
         section("Settings", pairs(_settings(report.settings))),
@@ -121,6 +123,13 @@ def _plots(report: ReplayReport) -> list[Markup]:
     if report.correlation is not None and len(report.correlation.agents) > 1:
         drawn.append(_correlation(report.correlation))
     return drawn
+
+
+def _portrait(report: ReplayReport) -> list[Markup]:
+    if report.portrait is None:
+        return []
+    parts = portrait_parts(report.portrait, model=str(report.settings.get("model")))
+    return [section("What was learned about the panel", *parts)]
 
 
 def _correlation(correlation: Correlation) -> Markup:

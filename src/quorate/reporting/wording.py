@@ -59,6 +59,8 @@ def headline(report: ReplayReport) -> str:
     """What the replay came to, in plain sentences."""
     found = report.summary
     who = "quorate" if report.method.startswith("bayes") else f"The method {report.method}"
+    if report.method.startswith("hindsight"):
+        who = "A floor, not a method: with its model fitted on every vote of the table beforehand, quorate"
     wrong = "none" if found.errors == 0 else count(found.errors)
     sentences = [
         f"{who} asked {decimal(found.mean_queries)} of {decimal(found.full_panel_queries)} experts a case on average "

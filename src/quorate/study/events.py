@@ -69,4 +69,54 @@ class Adopted:
     health: Health
 
 
-Event = Opened | Voted | Amended | Withdrawn | Settled | Imported | Adopted
+@dataclass(frozen=True)
+class Joined:
+    """A new expert joined the panel, last in its order."""
+
+    expert: str
+
+
+@dataclass(frozen=True)
+class Retired:
+    """An expert is not asked any more."""
+
+    expert: int
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A retired expert may be asked again."""
+
+    expert: int
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """A classifier gave way to a new one, last in the panel's order."""
+
+    old: int
+    new: str
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A classifier gave way to one that was replaced before."""
+
+    old: int
+    new: int
+
+
+Event = (
+    Opened
+    | Voted
+    | Amended
+    | Withdrawn
+    | Settled
+    | Imported
+    | Adopted
+    | Joined
+    | Retired
+    | Returned
+    | Replaced
+    | Restored
+)

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from quorate.core.case import Case
 from quorate.core.history import History
-from quorate.study.events import Adopted, Amended, Event, Imported, Opened, Settled, Voted, Withdrawn
+from quorate.core.panel import Panel
+from quorate.study.events import (
+    Adopted,
+    Amended,
+    Event,
+    Imported,
+    Joined,
+    Opened,
+    Replaced,
+    Restored,
+    Retired,
+    Returned,
+    Settled,
+    Voted,
+    Withdrawn,
+)
 from quorate.study.layered import Layered
 
 
 @dataclass(frozen=True)
 class State:
-    """Open cases, settled cases and what has been learned from them."""
+    """The panel, open cases, settled cases and what has been learned from them."""
 
     history: History
     events: int = 0
@@ -22,6 +39,29 @@ class State:
     learned: int = 0  # cases in the history when the fit in force was started
     seen: int = 0  # events by then
     changed: int = 0  # number of the last event that changed or took back a vote the history held
+    retired: frozenset[int] = frozenset()  # experts who are not asked any more
+    replaced: frozenset[int] = frozenset()  # classifiers that gave way to others
+    smaller: tuple[tuple[int, Panel], ...] = ()  # events that made the panel grow since `seen`, and it before each
+
+    @property
+    def panel(self) -> Panel:
+        """Everyone who ever belonged to the study."""
+        return self.history.panel
+
+    @property
+    def learned_panel(self) -> Panel:
+        """The panel when the fit in force was started."""
+        return self.smaller[0][1] if self.smaller else self.panel
+
+    @property
+    def experts(self) -> tuple[int, ...]:
+        """Experts who have not retired."""
+        return tuple(h for h in range(len(self.panel.experts)) if h not in self.retired)
+
+    @property
+    def classifiers(self) -> tuple[int, ...]:
+        """Classifiers that were not replaced."""
+        return tuple(m for m in range(len(self.panel.classifiers)) if m not in self.replaced)
 
     def known(self, key: str) -> Case:
         """The case of a key that is among the places, open or not."""
@@ -35,8 +75,20 @@ class State:
 
     @property
     def outdated(self) -> bool:
-        """Whether the fit in force may rest on a vote that no longer stands; the prior rests on none."""
-        return self.fits > 0 and self.changed > self.seen
+        """Whether the fit in force rests on a vote that may no longer stand, or knows less than the whole panel.
+
+        The prior rests on no vote, and is as good for a larger panel.
+        """
+        return self.fits > 0 and (self.changed > self.seen or bool(self.smaller))
+
+
+def folded(panel: Panel, events: Iterable[Event]) -> State:
+    """The state after some events of a study that started with a panel.
+
+    >>> folded(Panel(["no", "yes"], ["ann"]), [Joined("ben")]).panel.experts
+    ('ann', 'ben')
+    """
+    return reduce(fold, events, State(History(panel)))
 
 
 def fold(state: State, event: Event) -> State:
@@ -49,13 +101,24 @@ def fold(state: State, event: Event) -> State:
         case Amended(key, expert, vote):
             after = _revised(state, state.known(key).amended(expert, vote))
         case Withdrawn(key, expert):
-            after = _revised(state, state.known(key).without_vote(expert))
+            after = _staffed(_revised(state, state.known(key).without_vote(expert)), [key])
         case Settled(key):
             after = replace(_learnable(state, state.known(key)), settled=state.settled.plus(key, event))
         case Imported(case):
             after = _learnable(state, case)
         case Adopted(fit, seen, cases):
-            after = replace(state, fits=fit, seen=seen, learned=cases)
+            later = tuple((number, panel) for number, panel in state.smaller if number > seen)
+            after = replace(state, fits=fit, seen=seen, learned=cases, smaller=later)
+        case Joined(name):
+            after = _grown(state, state.panel.with_expert(name))
+        case Retired(expert):
+            after = _staffed(replace(state, retired=state.retired | {expert}), state.places)
+        case Returned(expert):
+            after = replace(state, retired=state.retired - {expert})
+        case Replaced(old, name):
+            after = replace(_grown(state, state.panel.with_classifier(name)), replaced=state.replaced | {old})
+        case Restored(old, new):
+            after = replace(state, replaced=(state.replaced | {old}) - {new})
     return replace(after, events=state.events + 1)
 
 
@@ -75,3 +138,20 @@ def _revised(state: State, case: Case) -> State:
     """A vote that no longer stands leaves something to unlearn, unless its case is open and has taught nothing."""
     changed = state.events + 1 if state.open_case(case.key) is None else state.changed
     return replace(_put(state, case), changed=changed)
+
+
+def _grown(state: State, panel: Panel) -> State:
+    """Everything that is held by index, made as wide as a larger panel."""
+    places = {key: place.grown(panel) if isinstance(place, Case) else place for key, place in state.places.items()}
+    smaller = (*state.smaller, (state.events + 1, state.panel))
+    return replace(state, history=state.history.grown(panel), places=Layered(places), smaller=smaller)
+
+
+def _staffed(state: State, keys: Iterable[str]) -> State:
+    """Some cases, if open, without retired experts who have no vote; one that has nobody else is everyone's."""
+    for case in filter(None, map(state.open_case, list(keys))):
+        active = tuple(h not in state.retired for h in range(len(case.available)))
+        stays = tuple(there and (active[h] or case.voted(h) is not None) for h, there in enumerate(case.available))
+        if stays != case.available:
+            state = _put(state, replace(case, available=stays if any(stays) else active))
+    return state

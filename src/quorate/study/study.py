@@ -9,19 +9,34 @@ from quorate.core.decision import Decision, Query, decide
 from quorate.core.forecast import Forecast
 from quorate.core.history import History
 from quorate.core.panel import Panel
-from quorate.core.protocols import Predictor, Refinable, Target
-from quorate.errors import StudyError
-from quorate.study.events import Adopted, Amended, Event, Imported, Opened, Settled, Voted, Withdrawn
+from quorate.core.protocols import Growable, Predictor, Refinable, Target
+from quorate.errors import PanelError, StudyError
+from quorate.study.events import (
+    Adopted,
+    Amended,
+    Event,
+    Imported,
+    Joined,
+    Opened,
+    Replaced,
+    Restored,
+    Retired,
+    Returned,
+    Settled,
+    Voted,
+    Withdrawn,
+)
 from quorate.study.journal import Journal, MemoryJournal
 from quorate.study.method import Job, Method
 from quorate.study.seeds import generator
-from quorate.study.state import State, fold
+from quorate.study.state import State, fold, folded
 
 
 class Study:
     """The live loop (paper sections 5-7): every write is an event in the journal, the state is their fold.
 
-    A study with a journal is rebuilt from it: each fit is run again, unless `learned` is what was in force at its end.
+    A study with a journal is rebuilt from it and from the panel that it started with: each fit is run again, unless
+    `learned` is what was in force at its end.
     """
 
     def __init__(
@@ -35,21 +50,25 @@ class Study:
         journal: Journal | None = None,
         learned: Predictor | None = None,
     ) -> None:
-        self.panel = panel
-        self.target = target
         self.method = method
         self.seed = seed
         self.name = name
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self._state = State(History(panel))
         self._unscheduled = 0  # from the fit in force up to this number of cases the schedule calls for no other
-        if learned is None:
-            self._predictor = Job(0, 0, 0, seed, method.learner, self._state.history, None).run()
-            self._rebuild()
-        else:
-            self._predictor = learned
-            for event in self.journal:
-                self._state = fold(self._state, event)
+        self._stand_in: Predictor | None = None  # for cases of those who came after the fit in force was started
+        try:
+            if learned is None:
+                self._predictor = Job(0, 0, 0, seed, method.learner, self._state.history, None).run()
+                self._rebuild()
+            else:
+                self._predictor = learned
+                self._state = folded(panel, self.journal)
+        except PanelError as error:
+            raise StudyError(
+                f"the journal does not fit the panel: {error}; rebuild study {name!r} with the panel it started with"
+            ) from None
+        self._target = _grown(target, panel, self._state.panel)
 
     def _rebuild(self) -> None:
         """Fold the journal; each adopted fit is run again on the history it was made from."""
@@ -70,8 +89,12 @@ class Study:
         return Job(state.fits + 1, state.events, cases, self.seed, learner, recent, self._predictor)
 
     def _append(self, event: Event) -> None:
+        after = fold(self._state, event)
+        target = _grown(self._target, self.panel, after.panel)  # refused before anything is written
         self.journal.append(event)
-        self._state = fold(self._state, event)
+        if after.panel != self.panel:
+            self._stand_in = None
+        self._state, self._target = after, target
 
     def _open_case(self, key: str) -> Case:
         case = self._state.open_case(key)
@@ -84,6 +107,26 @@ class Study:
         if key not in self._state.places:
             raise StudyError(f"case {key!r} was never opened in study {self.name!r}; open it first, or check its key")
         return self._state.known(key)
+
+    @property
+    def panel(self) -> Panel:
+        """Everyone who ever belonged to the study, in the order they came."""
+        return self._state.panel
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Experts who have not retired: the panel of a new case, unless it is told otherwise."""
+        return tuple(self.panel.experts[h] for h in self._state.experts)
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Classifiers whose probabilities new cases come with."""
+        return tuple(self.panel.classifiers[m] for m in self._state.classifiers)
+
+    @property
+    def target(self) -> Target:
+        """The function of the votes that is wanted, for the panel as it is."""
+        return self._target
 
     @property
     def history(self) -> History:
@@ -113,9 +156,24 @@ class Study:
         *,
         available: Sequence[str] | None = None,
     ) -> None:
-        """A case arrives with the classifiers' probabilities; `available` names its panel (default: everyone)."""
+        """A case arrives with the classifiers' probabilities; `available` names its panel (default: all `experts`)."""
         self._new(key)
-        self._append(Opened(open_case(self.panel, key, probabilities, available)))
+        there = self.experts if available is None else available
+        case = open_case(self.panel, key, probabilities, there)
+        for h in self._state.retired:
+            if case.available[h]:
+                name = self.panel.experts[h]
+                raise StudyError(
+                    f"expert {name!r} has retired from study {self.name!r}; expected some of "
+                    f"{', '.join(self.experts)}, or let them return by add_expert({name!r}) first"
+                )
+        for m in self._state.replaced:
+            if case.probabilities[m] is not None:
+                raise StudyError(
+                    f"classifier {self.panel.classifiers[m]!r} was replaced in study {self.name!r}; "
+                    f"expected probabilities of {', '.join(self.classifiers)}"
+                )
+        self._append(Opened(case))
 
     def import_case(
         self, key: str, probabilities: Mapping[str, Sequence[float] | None], votes: Mapping[str, str]
@@ -131,12 +189,63 @@ class Study:
         if key in self._state.places:
             raise StudyError(f"case {key!r} exists already in study {self.name!r}; each case needs its own key")
 
+    def add_expert(self, name: str) -> None:
+        """A new expert joins, or a retired one returns with what was learned of them.
+
+        They may be asked about cases opened from then on. Cases that are open keep their panel, so that their target
+        does not change under them. A new expert has weight 1 in a target of weights.
+        """
+        if name in self.experts:
+            retired = ", ".join(self.panel.experts[h] for h in sorted(self._state.retired)) or "nobody"
+            raise StudyError(
+                f"expert {name!r} belongs to study {self.name!r} already; expected a new name, or that of a retired "
+                f"expert: {retired}"
+            )
+        known = name in self.panel.experts
+        self._append(Returned(self.panel.expert(name)) if known else Joined(name))
+
+    def retire_expert(self, name: str) -> None:
+        """An expert is not asked any more; votes that they cast stay.
+
+        They leave the panels of open cases that they have not voted on, which aim at the target of those who are left.
+        A case that has nobody left passes to everyone who has not retired.
+        """
+        expert = self.panel.expert(name)
+        if expert in self._state.retired:
+            raise StudyError(
+                f"expert {name!r} has retired from study {self.name!r} already; "
+                f"expected one of {', '.join(self.experts)}"
+            )
+        if self.experts == (name,):
+            raise StudyError(f"expert {name!r} is the last of study {self.name!r}; add another one first")
+        self._append(Retired(expert))
+
+    def replace_classifier(self, old: str, new: str) -> None:
+        """Cases opened from now on come with probabilities of another classifier, open ones stay as they are.
+
+        To what is learned, the old one is missing on later cases and the new one on earlier ones. One that was replaced
+        before can come back, with what was learned of it.
+        """
+        index = self.panel.classifier(old)
+        if index in self._state.replaced:
+            raise StudyError(
+                f"classifier {old!r} was replaced in study {self.name!r} already; "
+                f"expected one in use: {', '.join(self.classifiers)}"
+            )
+        if new in self.classifiers:
+            raise StudyError(
+                f"classifier {new!r} is in use in study {self.name!r} already and cannot replace {old!r}; "
+                "expected a new name, or one that was replaced before"
+            )
+        known = new in self.panel.classifiers
+        self._append(Restored(index, self.panel.classifier(new)) if known else Replaced(index, new))
+
     def ask(self, key: str) -> Decision:
         """Whom to ask next about an open case, or that it can settle; only reads.
 
         Where only the health of its forecast keeps a case from settling, a better one is tried before one more vote.
         """
-        case, predictor = self._open_case(key), self._predictor
+        predictor, case = self._in_force(self._open_case(key))
         while True:
             decision = self._decide(case, predictor)
             forced = isinstance(decision, Query) and decision.reason == "unhealthy"
@@ -157,7 +266,28 @@ class Study:
 
     def forecast(self, key: str) -> Forecast:
         """What the panel is expected to decide on an open case, before `ask` may call for less noise; only reads."""
-        return self._forecast(self._open_case(key), self._predictor)
+        predictor, case = self._in_force(self._open_case(key))
+        return self._forecast(case, predictor)
+
+    def _in_force(self, case: Case) -> tuple[Predictor, Case]:
+        """What forecasts a case, and the case as that knows it.
+
+        Until a fit knows the whole panel, cases of newcomers are forecast by what was learned if it can grow, else by
+        the prior; all others as before.
+        """
+        learned, panel = self._state.learned_panel, self.panel
+        if learned == panel:
+            return self._predictor, case
+        before = case.within(learned)
+        if before is not None:
+            return self._predictor, before
+        if self._stand_in is None:
+            if isinstance(self._predictor, Growable):
+                self._stand_in = self._predictor.grown(panel)
+            else:
+                rng = generator(self.seed, "grown", len(panel.experts), len(panel.classifiers))
+                self._stand_in = self.method.learner.update(rng, History(panel), None)
+        return self._stand_in, case
 
     def _forecast(self, case: Case, predictor: Predictor) -> Forecast:
         """A forecast whose generator does not depend on the votes: all of a case are marginals of one table."""
@@ -171,7 +301,8 @@ class Study:
         case = self._known_case(key)
         who, what = self.panel.expert(expert), self.panel.class_(vote)
         if not case.available[who]:
-            raise StudyError(f"expert {expert!r} does not belong to the panel of case {key!r}")
+            why = f", and has retired from study {self.name!r}" if who in self._state.retired else ""
+            raise StudyError(f"expert {expert!r} does not belong to the panel of case {key!r}{why}")
         before = case.voted(who)
         if before is None:
             self._append(Voted(key, who, what))
@@ -208,7 +339,8 @@ class Study:
     def due(self) -> Job | None:
         """The fit that should be run now, if any; only reads.
 
-        One is due when the schedule says so, and at once after a vote of the history was amended or withdrawn.
+        One is due when the schedule says so, and at once after a vote of the history was amended or withdrawn, or an
+        expert or a classifier came that nothing is known of.
         """
         return self._job(self._state) if self._state.outdated or self._scheduled() else None
 
@@ -226,4 +358,8 @@ class Study:
         if job.fit != self._state.fits + 1:
             raise StudyError(f"fit {job.fit} comes out of turn: fit {self._state.fits} is in force")
         self._append(Adopted(job.fit, job.seen, job.cases, predictor.health))
-        self._predictor = predictor
+        self._predictor, self._stand_in = predictor, None
+
+
+def _grown(target: Target, before: Panel, after: Panel) -> Target:
+    return target.grown(after) if after != before and isinstance(target, Growable) else target

@@ -70,6 +70,21 @@ def test_json_is_the_record_and_nothing_else(
     assert majority["points"][0]["cost"]["value"] == 3.0  # the first of the panel
 
 
+def test_a_floor_is_compared_with_but_not_recommended(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--methods", "hindsight:quorate,all", "--set", "particles=32", "--max-errors", ".2", "--runs", 2)
+    assert call(monkeypatch, "compare", table, *words, "--jobs", 1, "--out", tmp_path / "out") == 0
+    told = capsys.readouterr().out
+    assert "all asks" in told
+    assert "hindsight:quorate*" in told
+    with (tmp_path / "out" / "points.csv").open() as file:
+        assert {row["method"]: row["kind"] for row in csv.DictReader(file)} == {
+            "hindsight:quorate": "floor",
+            "all": "simple",
+        }
+
+
 def test_a_comparison_that_was_killed_goes_on(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +109,7 @@ def test_a_comparison_that_was_killed_goes_on(
     [
         (["--methods", "magic"], 2, "--methods: unknown method 'magic'; expected bayes"),
         (["--methods", "majority:9"], 2, "--methods: method 'majority:9': expected a whole number from 0 to 3"),
+        (["--methods", "hindsight:best"], 2, "--methods: unknown preset 'best'"),
         (["--methods", "all,,bayes"], 2, "--methods: 'all,,bayes' holds an empty name"),
         (["--max-errors", "0,2"], 2, "--max-errors: max error 2 is out of range"),
         (["--max-errors", "0,x"], 2, "--max-errors: 'x' is not a number"),

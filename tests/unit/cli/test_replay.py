@@ -93,6 +93,21 @@ def test_out_writes_the_report_the_steps_and_the_run(
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_hindsight_is_replayed_and_told_as_a_floor(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["replay", table, "--method", "hindsight", "--preset", "quorate", "--set", "particles=32", "--limit", 4]
+    assert call(monkeypatch, *words, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == FIELDS
+    assert (found["method"], found["model"], found["fits"], found["cases"]) == ("hindsight", "evidence", 1, 4)
+    assert call(monkeypatch, *words, "--out", tmp_path / "run") == 0
+    assert "A floor, not a method" in capsys.readouterr().out
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert set(run["portrait"]["skill"]) == {"expert_1", "expert_2", "expert_3"}
+    assert "What was learned about the panel" in (tmp_path / "run" / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -110,6 +125,8 @@ def test_out_writes_the_report_the_steps_and_the_run(
         (["--set", "sigma=1"], 2, "no setting 'sigma'"),
         (["--set", "eta"], 2, "'eta' is not name=value"),
         (["--window", 0], 2, "window 0 is too small"),
+        (["--method", "hindsight", "--window", 5], 2, "option window does not apply to 'hindsight'"),
+        (["--method", "hindsight:best"], 2, "unknown preset 'best'"),
         (["--offset", 99], 2, "offset 99 is out of range; the table has 12 cases"),
         (["--limit", -1], 2, "--limit"),
         (["--colour", "red"], 2, "--colour"),

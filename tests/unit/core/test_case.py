@@ -39,3 +39,21 @@ def test_amending_is_what_voting_so_at_first_would_have_been(order: list[int], v
     before = first.voted(who)
     assert before is not None
     assert first.amended(who, 1 - before) == second
+
+
+def test_whoever_comes_later_has_no_part_in_a_case() -> None:
+    larger = PANEL.with_expert("dee").with_classifier("vit")
+    grown = VOTED.grown(larger)
+    assert grown.available == (True, True, True, False)
+    assert grown.probabilities == ((0.2, 0.8), None)
+    assert grown.votes == VOTED.votes
+    assert grown.vote_row().tolist() == [1, 0, 1, -1]
+    assert grown.grown(larger) == grown
+    assert grown.within(PANEL) == VOTED
+
+
+def test_a_case_of_newcomers_was_not_possible_before() -> None:
+    larger = PANEL.with_expert("dee").with_classifier("vit")
+    assert open_case(larger, "c", {"densenet": [0.2, 0.8]}).within(PANEL) is None
+    assert open_case(larger, "c", {"vit": [0.2, 0.8]}, available=PANEL.experts).within(PANEL) is None
+    assert open_case(larger, "c", {"densenet": [0.2, 0.8]}, available=PANEL.experts).within(PANEL) == CASE

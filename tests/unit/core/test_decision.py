@@ -28,7 +28,7 @@ SURE = Forecast(
 
 def step(forecast: Forecast, max_error: float) -> Query | Settle:
     rng = np.random.default_rng(0)
-    chooser, stopper = InformationGain(PANEL), ErrorBelow(max_error)
+    chooser, stopper = InformationGain(), ErrorBelow(max_error)
     return decide(rng, CASE, panel=PANEL, forecast=forecast, chooser=chooser, stopper=stopper)
 
 
@@ -87,9 +87,11 @@ def test_equal_gains_ask_in_panel_order() -> None:
 
 def test_orders_and_counts_without_a_model() -> None:
     rng = np.random.default_rng(0)
-    assert PanelOrder().score(rng, CASE, SURE, (0, 1)) == {0: 0.0, 1: -1.0}
-    firsts = {max(s := RandomOrder().score(rng, CASE, SURE, (0, 1)), key=lambda h: s[h]) for _ in range(40)}
-    assert firsts == {0, 1}
+    assert PanelOrder().score(rng, CASE, SURE, PANEL.experts) == {"ann": 0.0, "ben": -1.0}
+    firsts = {
+        max(s := RandomOrder().score(rng, CASE, SURE, PANEL.experts), key=lambda name: s[name]) for _ in range(40)
+    }
+    assert firsts == {"ann", "ben"}
     assert not VotesSeen(1).settled(CASE, SURE)
     assert VotesSeen(0).settled(CASE, SURE)
     assert not VotesSeen(None).settled(CASE.with_vote(0, 0).with_vote(1, 0), SURE)

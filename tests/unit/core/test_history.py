@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from quorate.core.case import open_case
+from quorate.core.case import Case, open_case
 from quorate.core.history import History
 from quorate.core.panel import Panel
 
@@ -31,3 +32,15 @@ def test_a_window_holds_its_rows_after_a_change() -> None:
     history = History(PANEL, CASES).replaced(3, CASES[3].amended(0, 0)).replaced(0, CASES[0].without_vote(0))
     assert [case.key for case in history.window(2)] == ["2", "3"]
     assert history.window(2).votes().tolist() == [[-1, -1, 1], [0, -1, -1]]
+
+
+@pytest.mark.parametrize("cases", [(), CASES])
+def test_a_history_grows_with_its_panel(cases: tuple[Case, ...]) -> None:
+    larger = PANEL.with_expert("dee").with_classifier("vit")
+    before, grown = History(PANEL, cases), History(PANEL, cases).grown(larger)
+    assert grown.panel == larger
+    assert grown.votes().shape == (len(cases), 4)
+    assert grown.votes()[:, :3].tolist() == before.votes().tolist()
+    assert (grown.votes()[:, 3] == -1).all()
+    assert grown.probabilities()[:, :1].tolist() == before.probabilities().tolist()
+    assert np.isnan(grown.probabilities()[:, 1]).all()

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.core.panel import Panel
-from quorate.core.protocols import Target
+from quorate.core.protocols import Growable, Target
 from quorate.core.target import FunctionTarget, Votes, parse_target, patterns
 from quorate.errors import InputError, PanelError, TargetError
 
@@ -156,3 +156,37 @@ def test_a_function_of_a_large_panel_must_declare_its_outcomes() -> None:
     nobody = np.full(12, -1)
     assert declared.forced(nobody, tuple(range(12))) is None
     assert declared.relevant(nobody, tuple(range(12))) == tuple(range(12))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_target_of_a_panel_that_has_grown_is_that_of_the_larger_panel(name: str) -> None:
+    larger = PANEL.with_expert("eve")
+    target, anew = parse_target(name, PANEL), parse_target(name, larger)
+    grown = target.grown(larger) if isinstance(target, Growable) else target
+    assert grown == anew
+    for row in product(range(-1, 3), repeat=4):
+        votes, unasked = np.array(row), tuple(h for h, vote in enumerate(row) if vote < 0)
+        assert (grown.weights(votes) == target.weights(votes)).all()  # rows may end early
+        assert (grown.weights(np.array([*row, -1])) == target.weights(votes)).all()
+        forced, before = grown.forced(votes, unasked), target.forced(votes, unasked)
+        assert (forced is None) == (before is None)
+        assert grown.relevant(votes, unasked) == target.relevant(votes, unasked)
+
+
+def test_a_function_keeps_its_outcomes_when_the_panel_grows() -> None:
+    larger = PANEL.with_expert("eve")
+    target = FunctionTarget(lambda votes: "b" in votes.values(), PANEL).grown(larger)
+    assert target.outcomes == ("False", "True")
+    assert target.weights(np.array([0, 0, 0, 0, 1])).tolist() == [0.0, 1.0]
+    many = FunctionTarget(len, PANEL, outcomes=["1", "2", "3", "4", "5"]).grown(larger)
+    assert many.weights(np.array([0, 0, 0, 0, 0])).tolist() == [0.0, 0.0, 0.0, 0.0, 1.0]
+    with pytest.raises(
+        TargetError, match="function:len gives 5 once eve may vote; its outcomes are 1, 2, 3, 4: declare"
+    ):
+        FunctionTarget(len, PANEL, outcomes=["1", "2", "3", "4"]).grown(larger)
+
+
+def test_a_function_of_more_patterns_than_can_be_listed_is_taken_at_its_word() -> None:
+    larger = Panel(CLASSES, [f"e{h}" for h in range(9)])
+    target = FunctionTarget(lambda votes: len(votes) > 9, larger, outcomes=["False", "True"])
+    assert target.grown(larger.with_expert("last")).weights(np.zeros(10, dtype=np.int64)).tolist() == [0.0, 1.0]

@@ -37,6 +37,16 @@ def test_names_are_found_or_listed() -> None:
         PANEL.expert("zed")
 
 
+def test_a_panel_grows_at_its_end() -> None:
+    larger = PANEL.with_expert("dee").with_classifier("vit")
+    assert larger == Panel(PANEL.classes, [*PANEL.experts, "dee"], [*PANEL.classifiers, "vit"])
+    assert PANEL.experts == ("ann", "ben", "cho")  # the panel before is another value
+    with pytest.raises(PanelError, match="expert 'ben' is named twice"):
+        PANEL.with_expert("ben")
+    with pytest.raises(PanelError, match="classifier '' is not a name"):
+        PANEL.with_classifier("")
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

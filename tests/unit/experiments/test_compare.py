@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from quorate.assembly import DEFAULT_MODEL, Options
+from quorate.core.settings import EvidenceSettings, Settings
 from quorate.data.synthetic import simulate
 from quorate.data.table import Table
 from quorate.errors import PanelError, SettingsError
@@ -58,3 +60,6 @@ def test_bad_requests_are_named(tmp_path: Path) -> None:
         compared(table, tmp_path, costs={"expert_1": -1.0})
     with ThreadPoolExecutor(1) as executor, pytest.raises(SettingsError, match="no method to compare"):
         compare(table, Request(methods=()), results=tmp_path / "r.jsonl", executor=executor)
+    strange = Options(settings=EvidenceSettings() if DEFAULT_MODEL == "full" else Settings())
+    with pytest.raises(SettingsError, match="of a model that none of the methods has"):
+        compared(table, tmp_path, options=strange)

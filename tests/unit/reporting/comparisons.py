@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from quorate.assurance.bootstrap import Interval
 from quorate.assurance.calibration import Bin
@@ -55,6 +56,15 @@ def point(
         forced_asks=2,
         seconds=1.5,
     )
+
+
+def with_floor(comparison: Comparison, method: str = "hindsight") -> Comparison:
+    """The same with a floor below every method."""
+    points = tuple(
+        point(e, q, 0.001, outcomes=comparison.outcomes, experts=comparison.experts)
+        for e, q in zip(ERRORS, (2.0, 1.5, 1.0), strict=True)
+    )
+    return replace(comparison, curves=(*comparison.curves, Curve(method, "floor", points, None)))
 
 
 def small_comparison(

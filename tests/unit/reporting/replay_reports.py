@@ -7,6 +7,8 @@ import numpy as np
 
 from quorate.assurance.scored import Scored
 from quorate.assurance.summary import summarise
+from quorate.models.portrait import Portrait
+from quorate.models.worth import Worth
 from quorate.reporting.replay import Correlation, ReplayReport, SamplerFigures, Timing
 
 CLASSES = ("normal", "abnormal")
@@ -57,6 +59,28 @@ def small_report(experts: tuple[str, ...] = ("ann", "ben", "cho"), classes: tupl
         sampler=SamplerFigures(fits=9, worst_rhat=1.012, worst_ess=321.4, unhealthy_fits=1),
         timing=Timing(12.5, 11.0, 1.25, 33.0),
         correlation=Correlation(agents, classes, omega),
+    )
+
+
+def small_portrait(
+    experts: tuple[str, ...] = ("ann", "ben", "cho"), classes: tuple[str, ...] = CLASSES, classifiers: int = 1
+) -> Portrait:
+    """Ann and ben side with each other, cho stands alone; skills rise from expert to expert."""
+    many, kinds = len(experts), len(classes)
+    value = 0.7 + 0.2 * np.add.outer(np.arange(many), 0.1 * np.arange(kinds)) / many
+    siding = np.zeros((many, many, 3))
+    siding[:, :] = [0.0, -0.2, 0.2]
+    if many > 1:
+        siding[0, 1] = siding[1, 0] = [0.5, 0.25, 0.75]
+    return Portrait(
+        experts=experts,
+        classes=classes,
+        classifiers=tuple(f"net-{m}" for m in range(classifiers)),
+        cases=10,
+        skill=np.stack([value, value - 0.1, value + 0.05], axis=-1),
+        siding=siding,
+        together=np.where(siding[..., 0] > 0, 0.99, 0.5),
+        worth=Worth(np.array([1.4, 0.9, 1.9]), 0.31, (0.0, 0.25, 0.4)),
     )
 
 

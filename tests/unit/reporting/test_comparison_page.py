@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import re
 
 import pytest
+from rich.console import Console
 
 from quorate.reporting.comparison import Comparison
 from quorate.reporting.comparison_page import render_comparison
-from tests.unit.reporting.comparisons import ERRORS, small_comparison
+from quorate.reporting.comparison_tables import comparison_summary
+from tests.unit.reporting.comparisons import ERRORS, small_comparison, with_floor
 from tests.unit.reporting.replay_reports import Page
 
 NASTY = '<script>alert("1")</script>&\'"'
@@ -194,3 +197,19 @@ def test_nasty_texts_are_shown_as_they_are_and_never_run(where: str) -> None:
 
 def test_the_same_comparison_gives_the_same_page() -> None:
     assert rendered(small_comparison()) == rendered(small_comparison())
+
+
+def test_a_floor_is_marked_wherever_it_stands() -> None:
+    plain, floored = small_comparison(), with_floor(small_comparison())
+    assert "floor" not in Page(rendered(plain)).text
+    text = Page(rendered(floored)).text
+    assert text.count("hindsight floor: fitted in hindsight") >= 4
+    assert "The dashed black line is a floor" in text
+    assert "never recommended, and has no part in the differences and areas" in text
+    assert "bayes with its model fitted on every vote of the table before the first case" in text
+    alone = dataclasses.replace(floored, curves=floored.curves[-1:], differences=())
+    assert "Is the promise kept?" not in Page(rendered(alone)).text
+    shown = io.StringIO()
+    Console(width=80, file=shown).print(comparison_summary(floored))
+    assert "hindsight*" in shown.getvalue()
+    assert "* a floor, not a method" in shown.getvalue()

@@ -9,7 +9,7 @@ import pytest
 from quorate.reporting import comparison_plots as plots
 from quorate.reporting.comparison import Comparison
 from quorate.reporting.style import METHODS, MUTED, to_png, to_svg
-from tests.unit.reporting.comparisons import point, small_comparison
+from tests.unit.reporting.comparisons import point, small_comparison, with_floor
 
 PNG = b"\x89PNG"
 ALL = (plots.error_cost, plots.promise, plots.over_time, plots.by_class)
@@ -83,3 +83,18 @@ def test_errors_up_to_one_and_runs_of_a_single_case_can_be_drawn() -> None:
     for draw in ALL:
         if draw is not plots.promise:
             assert to_png(draw(comparison), dpi=40).startswith(PNG)
+
+
+def test_a_floor_is_dashed_and_says_that_it_is_one() -> None:
+    comparison = with_floor(small_comparison(), "hindsight:paper")
+    name = "floor: fitted in hindsight (paper)"
+    assert plots.looks(comparison)["bayes"] == plots.looks(small_comparison())["bayes"]
+    for draw in (plots.error_cost, plots.over_time):
+        axes = draw(comparison).axes[0]
+        lines = [line for line in axes.get_lines() if line.get_label() == name]
+        assert [line.is_dashed() for line in lines] == [True]
+    for draw in (plots.promise, plots.by_class):
+        assert "hindsight" not in to_svg(draw(comparison), "x")
+    alone = dataclasses.replace(comparison, curves=comparison.curves[-1:], differences=())
+    for draw in (plots.error_cost, plots.over_time):
+        assert to_png(draw(alone), dpi=40).startswith(PNG)

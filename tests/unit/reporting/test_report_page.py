@@ -37,6 +37,13 @@ def test_headline_of_a_clean_rival() -> None:
     )
 
 
+def test_headline_of_a_floor_says_that_it_is_none_of_the_methods() -> None:
+    told = headline(dataclasses.replace(small_report(), method="hindsight:paper"))
+    assert told.startswith(
+        "A floor, not a method: with its model fitted on every vote of the table beforehand, quorate asked 1.2 of 3"
+    )
+
+
 def test_page_is_well_formed_and_starts_with_the_headline() -> None:
     report = small_report()
     page = Page(rendered(report))

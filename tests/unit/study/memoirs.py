@@ -89,6 +89,6 @@ def imported(study: Study, cases: int) -> Study:
 
 
 def rebuilt(study: Study) -> Study:
-    """The study again, from its journal alone."""
+    """The study again, from its journal and the panel it started with."""
     again = MemoryJournal(list(study.journal))
-    return Study(study.panel, target=study.target, method=study.method, seed=study.seed, name=study.name, journal=again)
+    return Study(PANEL, target=study.target, method=study.method, seed=study.seed, name=study.name, journal=again)

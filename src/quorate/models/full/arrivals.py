@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from quorate.core.arrays import Floats, Ints
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.groups import vote_odds
 from quorate.models.full.linear import cholesky
 from quorate.models.full.state import Data, Prior, State, first_expert

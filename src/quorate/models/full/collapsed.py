@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.core.arrays import Floats
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.latents import gumbel_differences, interval
 from quorate.models.full.linear import add, cholesky, multiply
 from quorate.models.full.rows import Row, put_row, take_row, weigh

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from quorate.core.arrays import Floats
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.linear import cholesky
 from quorate.models.full.truncated import FAR, log_cdf, quantile
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.core.arrays import Floats
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.latents import utilities
 from quorate.models.full.slices import adapted, slicer
 from quorate.models.full.state import (

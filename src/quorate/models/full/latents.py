@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from quorate.core.arrays import Floats, Ints
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.linear import cholesky, solve_lower, solve_upper
 from quorate.models.full.state import Data, Prior, State, first_expert
 from quorate.models.full.truncated import truncated_normal

@@ -36,9 +36,12 @@ class FullLearner:
         """What the history says: by the chains of `previous` where they can be carried on, else by a long fit.
 
         Chains that fail their gate are swept longer, and then given up for a long fit. If that gives nothing usable,
-        what was learned before stays in force, marked as unhealthy.
+        what was learned before stays in force, marked as unhealthy. Of a smaller panel nothing can be carried on:
+        the prior of some correlations changes when others join them.
         """
         before = previous if isinstance(previous, FullPredictor) else None
+        if before is not None and before.panel != history.panel:
+            before = self._prior(rng, history)
         try:
             if self.engine == "nuts":
                 return self._by_nuts(rng, history)
@@ -54,8 +57,7 @@ class FullLearner:
         """The chains there are, brought up to date; None where there are none, or they do not pass their gate."""
         cases = Cases.of(history, self.settings)
         if not len(cases):
-            chains = from_prior(rng, cases, self.settings)
-            return FullPredictor(history.panel, self.settings, chains.draws, Health(), chains)
+            return self._prior(rng, history)
         if before is None or before.population is None:
             return None
         try:
@@ -72,6 +74,10 @@ class FullLearner:
             chains = longer(chains, sweeps)
             health = _checked(chains)
         return FullPredictor(history.panel, self.settings, chains.draws, health, chains) if health.healthy else None
+
+    def _prior(self, rng: np.random.Generator, history: History) -> FullPredictor:
+        chains = from_prior(rng, Cases.of(History(history.panel), self.settings), self.settings)
+        return FullPredictor(history.panel, self.settings, chains.draws, Health(), chains)
 
     def _start_afresh(self, rng: np.random.Generator, history: History) -> FullPredictor:
         cases = Cases.of(history, self.settings)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from quorate.core.arrays import Floats
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 
 PIVOT_FLOOR = 1e-300
 """Smallest pivot of a factor; NaN fails it too."""

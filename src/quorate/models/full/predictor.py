@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from quorate.core.arrays import Ints
+from quorate.core.arrays import Floats, Ints
 from quorate.core.case import Case
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
@@ -20,6 +20,7 @@ from quorate.errors import HealthError
 from quorate.models.draws import Draws
 from quorate.models.full.gibbs import advance, fit
 from quorate.models.full.population import Population
+from quorate.models.full.siding import siding
 from quorate.models.full.simplex import log_ratios
 from quorate.models.full.tables import Answer, Posterior, answer
 from quorate.models.full.walk import Question
@@ -118,6 +119,11 @@ class FullPredictor:
         except HealthError as error:
             found, health = self._anything(case), health.because(str(error))
         return forecast_from(found, case, target, panel=self.panel, fit=health, batch=self._batch)
+
+    def siding(self) -> tuple[Floats, Floats]:
+        """Weights (S,) of some draws, and who sides with whom under each: (S, H, H)."""
+        values = siding(self.draws)
+        return np.full(len(values), 1.0 / len(values)), values
 
     def _anything(self, case: Case) -> Patterns:
         """Votes without a meaning, for a forecast that says itself that it is not healthy."""

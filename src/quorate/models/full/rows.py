@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.core.arrays import Floats, Ints
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.linear import cholesky, solve_lower, solve_upper, write
 from quorate.models.full.slices import slicer
 from quorate.models.full.state import SINGULAR, Prior, State, log_prior_row, log_prior_s

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.truncated import POSSIBLE
 
 STEPS_OUT = 60

@@ -10,8 +10,8 @@ import numpy as np
 from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.settings import Settings
 from quorate.errors import InputError
+from quorate.models.compiled import kernel
 from quorate.models.floors import SCALE_FLOOR, TAU_FLOOR
-from quorate.models.full.compiled import kernel
 from quorate.models.full.truncated import IMPOSSIBLE
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.core.arrays import Floats
+from quorate.models.compiled import kernel
 from quorate.models.full.collapsed import collapse_row
-from quorate.models.full.compiled import kernel
 from quorate.models.full.groups import move_groups
 from quorate.models.full.latents import sweep_latents
 from quorate.models.full.linear import invert, write

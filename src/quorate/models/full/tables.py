@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from quorate.core.arrays import Floats, Ints
 from quorate.errors import HealthError
-from quorate.models.full.chances import add_patterns, cast
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 from quorate.models.full.walk import Question, given_classifiers, make_room, walk_unasked, walk_voters
+from quorate.models.points import even_steps
+from quorate.models.products import add_patterns, cast
 
 THREADS = 2
 LEAST_POINT = 1e-16
 """Points of the unit interval stay above it, so that they have a logarithm."""
-EVEN = (0.1, 0.9)
-"""Steps of the points lie between these: nearer a whole number, a few dozen points would not fill the interval."""
 
 
 class Posterior(NamedTuple):
@@ -81,25 +79,6 @@ def fill(
             for h in range(question.unasked):
                 cast(room.chance, h * question.classes, question.classes, room.u, at + h, h, votes[i])
     return True
-
-
-@cache
-def even_steps(count: int) -> Floats:
-    """Irrational steps, one a dimension, whose multiples fill the unit cube evenly: square roots of primes.
-
-    >>> even_steps(3).round(3).tolist()
-    [0.414, 0.732, 0.236]
-    """
-    primes: list[int] = []
-    found: list[float] = []
-    number = 2
-    while len(found) < count:
-        if all(number % prime for prime in primes):
-            primes.append(number)
-            fraction = math.sqrt(number) % 1.0
-            found += [fraction] if EVEN[0] < fraction < EVEN[1] else []
-        number += 1
-    return np.array(found)
 
 
 def answer(

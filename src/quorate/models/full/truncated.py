@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from quorate.core.arrays import Floats
-from quorate.models.full.compiled import kernel
+from quorate.models.compiled import kernel
 
 ROOT2 = math.sqrt(2.0)
 FAR = 30.0

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from quorate.core.arrays import Floats, Ints
+from quorate.models.compiled import kernel
 from quorate.models.full.chances import add_log_chance, write_chances
-from quorate.models.full.compiled import kernel
 from quorate.models.full.conditioned import noise_scale, prepare, propose
 from quorate.models.full.linear import cholesky, solve_lower
 from quorate.models.full.truncated import quantile

@@ -1,6 +1,6 @@
 """The joint density of parameters, latents and votes, written plainly: what the kernels must agree with."""
 
-# ruff: noqa: N803, N806  # the recipe's letters for matrices
+# the recipe's letters for matrices
 from __future__ import annotations
 
 from collections.abc import Callable

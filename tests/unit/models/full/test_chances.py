@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from quorate.core.arrays import Floats
-from quorate.models.full.chances import add_log_chance, add_patterns, cast, write_chances
+from quorate.models.full.chances import add_log_chance, write_chances
 from quorate.models.full.simplex import probabilities, tempered
+from quorate.models.products import add_patterns, cast
 
 WAYS = [(2, 0.3, True), (2, 1e-5, True), (2, 1.0, False), (3, 0.01, True), (4, 0.3, True), (4, 1.0, False)]
 

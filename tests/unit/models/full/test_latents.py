@@ -1,4 +1,4 @@
-# ruff: noqa: N803, N806  # the recipe's letters for matrices
+# the recipe's letters for matrices
 from __future__ import annotations
 
 import numpy as np

@@ -171,3 +171,33 @@ def test_a_sampler_that_gives_nothing_leaves_what_was_learned_before(monkeypatch
     assert found.health.reasons == ("the sampler gave nothing that may be used",)
     with pytest.raises(HealthError):
         learned(1, history(31), None)
+
+
+LARGER = PANEL.with_expert("dee").with_classifier("vit")
+
+
+def test_a_panel_that_has_grown_is_learned_from_nothing() -> None:
+    before, grown = streamed(4), history(30).grown(LARGER)
+    found = learned(5, grown, before)
+    assert found.panel == LARGER
+    assert (found.draws.experts, found.draws.classifiers) == (4, 2)
+    assert found.draws.shape == (4, 150)
+    assert found.draws.digest == learned(5, grown, streamed(6)).draws.digest  # nothing of it flows in
+    few = learned(5, history(4).grown(LARGER), before)
+    assert few.population is not None
+    assert len(few.population.cases) == 4
+    assert learned(6, history(5).grown(LARGER), few).draws.shape == (16, population.POOLED)
+
+
+def test_where_a_grown_panel_gives_nothing_usable_the_prior_stands_in_marked_as_unhealthy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object, **__: object) -> gibbs.Fit:
+        raise HealthError("no chain is finite")
+
+    before = streamed(2)
+    monkeypatch.setattr(gibbs, "fit", broken)
+    found = learned(3, history(30).grown(LARGER), before)
+    assert found.health.reasons == ("no chain is finite",)
+    assert found.panel == LARGER
+    assert found.draws.experts == 4

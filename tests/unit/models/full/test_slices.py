@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import gamma
 
+from quorate.models.compiled import kernel
 from quorate.models.full import collapsed
-from quorate.models.full.compiled import kernel
 from quorate.models.full.slices import adapted, slicer
 from quorate.models.full.truncated import IMPOSSIBLE
 from tests.unit.models.full.line import UNLIKELY, chain, fit_to

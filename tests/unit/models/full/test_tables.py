@@ -9,8 +9,9 @@ from quorate.core.settings import Settings
 from quorate.errors import HealthError
 from quorate.models.full.normal import factor, prior_draws
 from quorate.models.full.simplex import probabilities, tempered
-from quorate.models.full.tables import EVEN, Posterior, answer, even_steps
+from quorate.models.full.tables import Posterior, answer
 from quorate.models.full.walk import Question
+from quorate.models.points import EVEN, even_steps
 
 
 def prior(classes: int, experts: int, count: int) -> Posterior:

@@ -8,7 +8,7 @@ import numba
 import pytest
 
 from quorate import places
-from quorate.models.full import compiled
+from quorate.models import compiled
 
 CALL = "from quorate.models.full.truncated import cdf; assert cdf(0.0) == 0.5"
 
@@ -43,7 +43,7 @@ def _run(folder: str) -> None:
 def test_kernels_are_kept_in_their_folder(tmp_path: Path) -> None:
     _run(str(tmp_path))
     (folder,) = tmp_path.iterdir()
-    assert folder.name == f"kernels-{compiled.source_hash()}"
+    assert folder.name == f"kernels-full-{compiled.source_hash('full')}"
     assert list(folder.rglob("truncated.cdf*.nbi"))
 
 

@@ -1,0 +1,280 @@
+"""Weighted particles that live through a study: each new case reweighs them, and moves keep them apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from quorate.core.arrays import Floats, Ints
+from quorate.core.settings import EvidenceSettings
+from quorate.errors import HealthError
+from quorate.models.evidence.cases import Cases, difference
+from quorate.models.evidence.density import Data, Model
+from quorate.models.evidence.layout import Prior, Shape, expert_at, grown, size
+from quorate.models.evidence.moves import likelihoods, moved
+from quorate.models.evidence.nodes import contrasts, make_nodes
+from quorate.models.patterns import effective
+
+RESAMPLED = 0.5
+"""Below this share of effective particles they are resampled."""
+BRIDGED = 0.25
+"""Where a change would leave a smaller share, it comes in parts, with moves of all particles in between."""
+BRIDGES = 30
+"""Most parts that a change may come in."""
+MOVES = 4.0
+"""Moves of each particle for a new case: so many divided by the cases, at most 1."""
+WANTED = 0.75
+"""Share of moves to accept, by which the step is adapted."""
+STEPS = (0.05, 1.0)
+CHECKED = 50
+"""At every so many cases all particles are moved, to see whether they all go one way."""
+NUGGET = 0.02
+"""Added to the variances that correlations are shrunk towards."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What the latest update did, for the gate."""
+
+    moves: int = 0
+    accepted: float = 1.0  # mean probability of accepting them
+    shift: float | None = None  # how far all went one way, in standard deviations; None where only some were moved
+
+
+@dataclass(frozen=True, eq=False)
+class Particles:
+    """Particles over some cases: parameters as standard normals, with weights."""
+
+    settings: EvidenceSettings
+    cases: Cases
+    classes: int
+    regimes: tuple[int, ...]  # the ways in which classifiers were missing, in the order they came
+    theta: Floats  # (P, D)
+    log_weight: Floats  # (P,)
+    stale: Ints  # (P,) updates since a particle was moved, and many for a copy of another
+    step: float
+    seed: int  # of whatever is made of them later
+    trace: Trace
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Weights that sum to 1."""
+        raw = np.exp(self.log_weight - self.log_weight.max())
+        weight: Floats = raw / raw.sum()
+        return weight
+
+    @property
+    def shape(self) -> Shape:
+        """How many of everything the parameters are for."""
+        return Shape(self.classes, self.cases.votes.shape[1], self.cases.scores.shape[1], len(self.regimes))
+
+    @property
+    def model(self) -> Model:
+        """The model that the parameters are of."""
+        return make_model(self.settings, self.shape, self.regimes)
+
+    def data(self, cases: Cases, power: Floats | float = 1.0) -> Data:
+        """Cases for the likelihood; each counts by its power."""
+        return Data(cases.scores, self.regime(cases.missing), cases.votes, np.broadcast_to(power, len(cases)).copy())
+
+    def regime(self, missing: Ints) -> Ints:
+        """Number of the regime of each case: 0 where nobody is missing."""
+        numbers = {0: 0, **{bits: 1 + r for r, bits in enumerate(self.regimes)}}
+        return np.array([numbers[int(bits)] for bits in missing], dtype=np.int64)
+
+
+def make_model(settings: EvidenceSettings, shape: Shape, regimes: tuple[int, ...]) -> Model:
+    """The model of a panel under some settings."""
+    everyone = (1 << shape.classifiers) - 1
+    values = {name: float(getattr(settings, name)) for name in Prior._fields}
+    values["lapse"] = math.log(settings.lapse / (1.0 - settings.lapse))
+    alone = np.array([int(bits == everyone) for bits in regimes], dtype=np.int64)
+    return Model(shape, contrasts(shape.classes), Prior(**values), make_nodes(shape.classes, settings.nodes), alone)
+
+
+def from_prior(rng: np.random.Generator, cases: Cases, classes: int, settings: EvidenceSettings) -> Particles:
+    """Particles of the prior, over no case of a panel."""
+    none = cases.some(np.empty(0, dtype=np.int64))
+    count = settings.particles
+    shape = Shape(classes, cases.votes.shape[1], cases.scores.shape[1], 0)
+    theta = rng.standard_normal((count, size(shape)))
+    still = np.zeros(count, dtype=np.int64)
+    seed = int(rng.integers(2**62))
+    return Particles(settings, none, classes, (), theta, np.zeros(count), still, 0.4, seed, Trace())
+
+
+def from_nothing(rng: np.random.Generator, cases: Cases, classes: int, settings: EvidenceSettings) -> Particles:
+    """Particles over all cases at once, from the prior by way of ever more of them."""
+    found, stop = from_prior(rng, cases, classes, settings), 1
+    while len(found.cases) < len(cases):
+        found = moved_all(rng, carried(rng, found, cases.some(np.arange(min(stop, len(cases))))))
+        stop *= 2
+    return found
+
+
+def carried(rng: np.random.Generator, before: Particles, cases: Cases) -> Particles:
+    """The same particles brought to the posterior of other cases, in parts where it is far."""
+    wide = widened(before, cases.scores.shape[1], cases.votes.shape[1], cases.missing)
+    gone, new = difference(wide.cases, cases)
+    leaving, coming = wide.cases.some(gone), cases.some(new)
+    union = wide.cases.then(coming)
+    change, part, left = _change(wide, leaving, coming), 0.0, 1.0
+    for _ in range(BRIDGES):
+        part = _largest_part(wide.log_weight, change, left)
+        left -= part
+        wide = replace(wide, log_weight=wide.log_weight + part * change)
+        if left <= 0.0:
+            break
+        power = np.ones(len(union))
+        power[gone], power[len(wide.cases) :] = left, 1.0 - left
+        wide = _move(rng, resampled(rng, wide), wide.data(union, power), np.arange(len(wide.theta)))
+        change = _change(wide, leaving, coming)
+    else:
+        raise HealthError(f"the particles are too far from what the cases say: not reached in {BRIDGES} parts")
+    found = replace(wide, cases=cases, stale=wide.stale + 1, seed=int(rng.integers(2**62)))
+    if effective(found.weight) < RESAMPLED * len(found.theta):
+        found = resampled(rng, found)
+    return found
+
+
+def widened(before: Particles, classifiers: int, experts: int, missing: Ints | None = None) -> Particles:
+    """Particles with room for experts and classifiers that came since, and for the regimes of some cases."""
+    old = before.cases.wider(classifiers, experts)
+    absent = sum(1 << m for m in range(before.cases.scores.shape[1], classifiers))  # newcomers had no say so far
+    so_far = [bits | absent for bits in before.regimes]
+    coming = [] if missing is None else missing.tolist()
+    regimes = tuple(bits for bits in dict.fromkeys([*so_far, *old.missing.tolist(), *coming]) if bits)
+    shape = Shape(before.classes, experts, classifiers, len(regimes))
+    if shape == before.shape:
+        return before
+    theta = grown(np.random.default_rng([before.seed, *shape]), before.theta, before.shape, shape)
+    return replace(before, cases=old, regimes=regimes, theta=theta)
+
+
+def _change(particles: Particles, leaving: Cases, coming: Cases) -> Floats:
+    """What each particle gains by the cases that come, less what it loses by those that leave."""
+    model = particles.model
+    gain = likelihoods(particles.theta, model, particles.data(coming)) if len(coming) else 0.0
+    loss = likelihoods(particles.theta, model, particles.data(leaving)) if len(leaving) else 0.0
+    return np.zeros(len(particles.theta)) + gain - loss
+
+
+def _largest_part(log_weight: Floats, change: Floats, left: float) -> float:
+    """How much of a change leaves enough effective particles: all that is left if it can be."""
+    count = len(log_weight)
+    if not np.isfinite(change).all():
+        raise HealthError("a case has no likelihood under some particles")
+
+    def share(part: float) -> float:
+        raw = log_weight + part * change
+        return effective(np.exp(raw - raw.max())) / count
+
+    if share(left) >= BRIDGED:
+        return left
+    low, high = 0.0, left
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if share(middle) >= RESAMPLED else (low, middle)
+    return low
+
+
+def resampled(rng: np.random.Generator, particles: Particles) -> Particles:
+    """Particles of equal weight, by systematic resampling; copies stay beside each other and are marked stale."""
+    count = len(particles.theta)
+    places = (rng.random() + np.arange(count)) / count
+    chosen = np.minimum(np.searchsorted(np.cumsum(particles.weight), places), count - 1)
+    copy = np.concatenate([[False], chosen[1:] == chosen[:-1]])
+    stale = np.where(copy, np.iinfo(np.int32).max, particles.stale[chosen])
+    return replace(particles, theta=particles.theta[chosen], log_weight=np.zeros(count), stale=stale)
+
+
+def refreshed(rng: np.random.Generator, particles: Particles) -> Particles:
+    """Some particles moved: copies of others, and those that were not moved for longest."""
+    count, cases = len(particles.theta), max(len(particles.cases), 1)
+    copies = int((particles.stale == np.iinfo(np.int32).max).sum())
+    turns = min(max(math.ceil(MOVES * count / cases), copies), count)
+    if cases % CHECKED == 0:
+        turns = count
+    return _move(rng, particles, particles.data(particles.cases), np.argsort(-particles.stale, kind="stable")[:turns])
+
+
+def moved_all(rng: np.random.Generator, particles: Particles) -> Particles:
+    """Every particle moved once."""
+    return _move(rng, particles, particles.data(particles.cases), np.arange(len(particles.theta)))
+
+
+def _move(rng: np.random.Generator, particles: Particles, data: Data, which: Ints) -> Particles:
+    folded = _folded(particles)
+    root = _root(folded)
+    before = folded.theta[which]
+    after, accepted = moved(rng, before, folded.model, data, root=root, step=folded.step)
+    theta, stale = folded.theta.copy(), folded.stale.copy()
+    theta[which], stale[which] = after, 0
+    mean = float(accepted.mean())
+    gain = 0.5 * math.sqrt(len(which) / len(theta))
+    step = min(max(folded.step * math.exp(gain * (mean - WANTED)), STEPS[0]), STEPS[1])
+    shift = _shift(folded, after, root) if len(which) == len(theta) else None
+    trace = Trace(len(which), mean, shift)
+    return replace(folded, theta=theta, stale=stale, step=step, trace=trace)
+
+
+def _shift(before: Particles, after: Floats, root: Floats) -> float:
+    """How far all particles together have moved one way, in standard deviations of what chance gives.
+
+    Particles that trail behind the posterior all move towards it, a little in every direction or much in one.
+    Residuals are left out: with their sign turned to one side they can only move back.
+    """
+    rest = np.setdiff1d(np.arange(after.shape[1]), _residuals(before.shape))
+    far, weight = (after - before.theta)[:, rest], before.weight
+    white = np.linalg.solve(root[np.ix_(rest, rest)], far.T).T
+    mean = weight @ white
+    z = mean / np.sqrt(np.maximum(weight**2 @ (white - mean) ** 2, 1e-24))
+    together = ((z**2).sum() - len(z)) / math.sqrt(2.0 * len(z))
+    return float(max(np.abs(z).max(), together))
+
+
+def _residuals(shape: Shape) -> Ints:
+    """Places of the residuals, whose common sign the model leaves open."""
+    return np.array([expert_at(shape, h) + 2 for h in range(shape.experts)])
+
+
+def _folded(particles: Particles) -> Particles:
+    """The sign of the residual, which the model leaves open, turned so that particles agree on it."""
+    places = _residuals(particles.shape)
+    R = particles.theta[:, places]
+    leading = np.linalg.eigh((R * particles.weight[:, None]).T @ R)[1][:, -1]
+    theta = particles.theta.copy()
+    theta[:, places] *= np.where(R @ leading < 0.0, -1.0, 1.0)[:, None]
+    return replace(particles, theta=theta)
+
+
+def _root(particles: Particles) -> Floats:
+    """Lower factor of the particles' covariance, its correlations shrunk the more the fewer particles there are."""
+    weight, D = particles.weight, particles.theta.shape[1]
+    centred = particles.theta - weight @ particles.theta
+    S = (centred * weight[:, None]).T @ centred
+    shrunk = D / (effective(weight) + D)
+    S = (1.0 - shrunk) * S + shrunk * np.diag(np.diag(S) + NUGGET)
+    return np.ascontiguousarray(np.linalg.cholesky(S + 1e-8 * np.eye(D)))
+
+
+def thicker(rng: np.random.Generator, particles: Particles, times: int) -> Particles:
+    """So many times as many particles: copies, all of them moved apart."""
+    settings = replace(particles.settings, particles=times * len(particles.theta))
+    more = replace(
+        particles,
+        settings=settings,
+        theta=np.repeat(particles.theta, times, axis=0),
+        log_weight=np.repeat(particles.log_weight, times),
+        stale=np.repeat(particles.stale, times),
+    )
+    return moved_all(rng, moved_all(rng, more))
+
+
+def with_regime(particles: Particles, missing: int) -> Particles:
+    """Particles that know how to read a case with these classifiers missing; a new way has its prior."""
+    _, experts, classifiers, _ = particles.shape
+    return widened(particles, classifiers, experts, np.array([missing]))

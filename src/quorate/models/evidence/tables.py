@@ -1,0 +1,126 @@
+"""From particles to the votes of one case: a table of all patterns, or sampled votes of a large panel."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from quorate.core.arrays import Floats, Ints
+from quorate.models.compiled import kernel
+from quorate.models.evidence.density import Model, kept, seen_evidence
+from quorate.models.evidence.layout import natural
+from quorate.models.evidence.moves import in_parts
+from quorate.models.products import add_patterns
+
+
+class Question(NamedTuple):
+    """What is asked about one case."""
+
+    scores: Floats  # (M, K) logits, 0 where a classifier is missing
+    regime: int
+    experts: Ints  # (A,) whose votes are wanted
+    row: Ints  # (H,) votes seen, -1 where there is none
+
+
+@kernel
+def write_chances(theta: Floats, model: Model, question: Question, experts: Ints, chance: Floats) -> None:
+    """How probable each vote of some experts is at each node under one particle: (A K, Q)."""
+    K, Q, r = model.shape.classes, model.nodes.weight.shape[0], question.regime
+    found = natural(theta, model.shape, model.B, model.prior, model.alone)
+    evidence, total = np.empty(K), np.empty(Q)
+    seen_evidence(found, question.scores, evidence)
+    for a in range(experts.shape[0]):
+        h = experts[a]
+        for q in range(Q):
+            total[q] = 0.0
+        for k in range(K):
+            base = found.bias[k] + found.leaning[h, k] + found.attention[h, k] * evidence[k]
+            pull = found.attention[h, k] * found.sigma[r, k]
+            for q in range(Q):
+                x = pull * model.nodes.eta[k, q] + found.residual[h] * model.nodes.zeta[k, q]
+                odds = math.exp(kept(base) + kept(x))
+                chance[a * K + k, q] = odds
+                total[q] += odds
+        sober, stray = 1.0 - found.lapse[h], found.lapse[h] / K
+        for k in range(K):
+            for q in range(Q):
+                chance[a * K + k, q] = sober * chance[a * K + k, q] / total[q] + stray
+
+
+@kernel
+def fill(theta: Floats, weight: Floats, model: Model, question: Question, mass: Floats) -> None:
+    """Add to tables (P, K^A) of vote patterns what each particle says, by its weight."""
+    K, A, Q = model.shape.classes, question.experts.shape[0], model.nodes.weight.shape[0]
+    half = A // 2
+    left, right = np.empty((K**half, Q)), np.empty((K ** (A - half), Q))
+    left_turned, right_turned = np.empty((Q, K**half)), np.empty((Q, K ** (A - half)))
+    chance, own = np.empty((A * K, Q)), np.empty(Q)
+    for p in range(theta.shape[0]):
+        write_chances(theta[p], model, question, question.experts, chance)
+        for q in range(Q):
+            own[q] = weight[p] * model.nodes.weight[q]
+        add_patterns(chance, own, K, left, right, left_turned, right_turned, mass[p])
+
+
+@kernel
+def draw(
+    theta: Floats, model: Model, question: Question, voters: Ints, start: Floats, u: Floats, seen: Floats, votes: Ints
+) -> None:
+    """Votes (P, R, U) of some experts given the votes seen, whose probability under each particle is `seen` (P,).
+
+    `start` (P,) and `u` (P, R, U) are points of the unit interval.
+    """
+    K, Q, R = model.shape.classes, model.nodes.weight.shape[0], votes.shape[1]
+    chance, known = np.empty((question.experts.shape[0] * K, Q)), np.empty((voters.shape[0] * K, Q))
+    own = np.empty(Q)
+    for p in range(theta.shape[0]):
+        write_chances(theta[p], model, question, voters, known)
+        write_chances(theta[p], model, question, question.experts, chance)
+        total = 0.0
+        for q in range(Q):
+            own[q] = model.nodes.weight[q]
+            for v in range(voters.shape[0]):
+                own[q] *= known[v * K + question.row[voters[v]], q]
+            total += own[q]
+        seen[p] = total
+        node, below = 0, own[0]
+        for r in range(R):
+            while node < Q - 1 and below < total * (r + start[p]) / R:
+                node += 1
+                below += own[node]
+            for a in range(question.experts.shape[0]):
+                k, upto = 0, chance[a * K, node]
+                while k < K - 1 and u[p, r, a] > upto:
+                    k += 1
+                    upto += chance[a * K + k, node]
+                votes[p, r, a] = k
+
+
+def table(theta: Floats, weight: Floats, model: Model, question: Question) -> Floats:
+    """Probability of every pattern of the experts' votes by particle, times its weight: (P, K^A)."""
+    mass = np.zeros((len(theta), model.shape.classes ** len(question.experts)))
+
+    def part(start: int, stop: int) -> None:
+        fill(theta[start:stop], weight[start:stop], model, question, mass[start:stop])
+
+    in_parts(part, len(theta))
+    return mass
+
+
+def sampled(
+    rng: np.random.Generator, theta: Floats, model: Model, question: Question, repeats: int
+) -> tuple[Floats, Ints]:
+    """Probability of the votes seen under each particle (P,), and votes (P, R, U) of the experts given them."""
+    P, U = len(theta), len(question.experts)
+    voters = np.flatnonzero(question.row >= 0)
+    begin, u = rng.random(P), rng.random((P, repeats, U))
+    seen, votes = np.zeros(P), np.zeros((P, repeats, U), dtype=np.int64)
+
+    def part(start: int, stop: int) -> None:
+        here = slice(start, stop)
+        draw(theta[here], model, question, voters, begin[here], u[here], seen[here], votes[here])
+
+    in_parts(part, P)
+    return seen, votes

@@ -1,0 +1,441 @@
+"""Experts who join, retire and return, and classifiers that are replaced while a study runs."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from quorate.assembly import Options, create_study
+from quorate.core.decision import Query, Settle
+from quorate.core.settings import Settings
+from quorate.core.target import Votes
+from quorate.errors import PanelError, StudyError, TargetError
+from quorate.models.full.predictor import FullPredictor
+from quorate.models.full.stored import predictor_from_npz, predictor_to_npz
+from quorate.policy.schedule import every_schedule, never_schedule
+from quorate.study.events import Event, Joined, Replaced, Restored, Retired, Returned
+from quorate.study.journal import MemoryJournal
+from quorate.study.state import folded
+from quorate.study.study import Study
+from tests.unit.study.memoirs import PANEL, Memoir, every_ten, imported, learn, opened, rebuilt, remembering
+
+TINY = Settings(
+    chains=2, warmup=5, draws=10, population=8, extensions=0, latents=1000, max_rhat=90.0, min_ess=1e-9, sigma_mu=0.3
+)
+METHODS = {
+    "until-determined": Options(method="until-determined"),
+    "classifier": Options(method="classifier"),
+    "majority": Options(method="majority:2"),
+    "all": Options(method="all"),
+    "bayes": Options(method="bayes:paper", schedule="every", settings=TINY),
+    "guided": Options(method="until-determined", chooser="entropy", schedule="every", settings=TINY),
+    "infexp": Options(method="infexp", schedule="every"),
+    "confusion": Options(method="confusion"),
+}
+
+
+def counting() -> Study:
+    return create_study(PANEL, name="cxr", options=Options(method="until-determined", chooser="panel"))
+
+
+def who(study: Study, key: str) -> list[str]:
+    """Everyone who may be asked next about a case."""
+    step = study.ask(key)
+    return [*step.gains] if isinstance(step, Query) else []
+
+
+def test_a_new_expert_is_asked_about_cases_opened_from_then_on() -> None:
+    study = opened(counting(), "before")
+    study.add_expert("dee")
+    opened(study, "after")
+    assert study.panel.experts == study.experts == ("ann", "ben", "cho", "dee")
+    assert who(study, "before") == ["ann", "ben", "cho"]
+    assert who(study, "after") == ["ann", "ben", "cho", "dee"]
+    with pytest.raises(StudyError, match=r"'dee' does not belong to the panel of case 'before'$"):
+        study.tell("before", "dee", "normal")
+    study.tell("after", "dee", "abnormal")
+    study.tell("after", "ann", "abnormal")
+    assert isinstance(study.ask("after"), Query)  # two of four can still be a tie
+    study.tell("after", "ben", "abnormal")
+    assert study.settle("after").outcome == "abnormal"
+    study.open("few", {}, available=["dee"])
+    study.tell("few", "dee", "normal")
+    assert study.settle("few").reason == "certain"
+
+
+def test_the_past_is_as_wide_as_the_panel() -> None:
+    study = imported(counting(), 2)
+    study.add_expert("dee")
+    study.replace_classifier("densenet", "vit")
+    study.import_case("more", {"vit": [0.1, 0.9], "densenet": [0.2, 0.8]}, {"dee": "normal", "ann": "normal"})
+    assert study.history.votes().tolist() == [[1, 0, -1, -1], [1, 0, -1, -1], [0, -1, -1, 0]]
+    p = study.history.probabilities()
+    assert p.shape == (3, 2, 2)
+    assert np.isnan(p[:2, 1]).all()
+    assert p[2].tolist() == [[0.2, 0.8], [0.1, 0.9]]
+    assert [case.available for case in study.history] == [(True, True, False, False)] * 2 + [(True, False, False, True)]
+
+
+def test_a_retired_expert_is_not_asked_any_more() -> None:
+    study = opened(opened(counting(), "untouched"), "voted", ann="normal")
+    study.retire_expert("ann")
+    opened(study, "after")
+    assert study.experts == ("ben", "cho")
+    assert study.panel.experts == ("ann", "ben", "cho")
+    assert who(study, "untouched") == who(study, "voted") == who(study, "after") == ["ben", "cho"]
+    with pytest.raises(StudyError, match=r"'ann' does not belong to the panel of case 'after', and has retired from"):
+        study.tell("after", "ann", "normal")
+    study.tell("voted", "ben", "normal")  # her vote counts: two of three
+    assert study.settle("voted").reason == "certain"
+    study.tell("untouched", "ben", "normal")
+    study.tell("untouched", "cho", "abnormal")
+    assert study.settle("untouched").reason == "tie"  # the target is that of those who are left
+
+
+def test_a_retired_expert_may_correct_a_vote_but_is_not_asked_for_it_again() -> None:
+    study = opened(counting(), "c1", ann="normal")
+    study.retire_expert("ann")
+    study.tell("c1", "ann", "abnormal", amend=True)
+    assert who(study, "c1") == ["ben", "cho"]
+    study.withdraw("c1", "ann")
+    assert who(study, "c1") == ["ben", "cho"]
+    with pytest.raises(StudyError, match=r"does not belong"):
+        study.tell("c1", "ann", "normal")
+
+
+def test_a_retired_expert_s_late_vote_on_a_settled_case_still_teaches() -> None:
+    study = opened(counting(), "c1", ben="normal", cho="normal")
+    study.settle("c1")
+    study.retire_expert("ann")
+    study.tell("c1", "ann", "abnormal")
+    assert study.history.votes().tolist() == [[1, 0, 0]]
+    study.withdraw("c1", "ann")
+    assert study.history.cases[0].available == (True, True, True)  # what belonged to a settled case stays
+
+
+def test_a_case_that_loses_its_last_expert_settles_by_the_votes_it_has() -> None:
+    study = counting()
+    study.open("c1", {}, available=["ann", "ben"])
+    study.tell("c1", "ben", "abnormal")
+    study.retire_expert("ann")
+    step = study.ask("c1")
+    assert isinstance(step, Settle)
+    assert (step.outcome, step.reason, step.human_votes) == ("abnormal", "certain", 1)
+
+
+def test_a_case_that_would_have_nobody_passes_to_everyone_left() -> None:
+    study = counting()
+    study.open("hers", {}, available=["ann"])
+    study.open("voted", {}, available=["ann"])
+    study.tell("voted", "ann", "normal")
+    study.retire_expert("ann")
+    assert who(study, "hers") == ["ben", "cho"]
+    assert isinstance(study.ask("voted"), Settle)
+    study.withdraw("voted", "ann")
+    assert who(study, "voted") == ["ben", "cho"]
+    study.retire_expert("ben")
+    assert who(study, "hers") == who(study, "voted") == ["cho"]
+
+
+def test_an_expert_who_returns_is_the_one_who_left() -> None:
+    study = opened(imported(counting(), 1), "open")
+    study.retire_expert("ann")
+    study.add_expert("ann")
+    opened(study, "after")
+    assert study.panel == PANEL
+    assert study.history.votes().tolist() == [[1, 0, -1]]
+    assert who(study, "open") == ["ben", "cho"]  # cases that are open keep their panel
+    assert who(study, "after") == ["ann", "ben", "cho"]
+    assert list(study.journal)[2:4] == [Retired(0), Returned(0)]
+
+
+def test_a_replaced_classifier_is_missing_from_then_on() -> None:
+    study = opened(counting(), "before")
+    study.replace_classifier("densenet", "vit")
+    assert study.classifiers == ("vit",)
+    assert study.panel.classifiers == ("densenet", "vit")
+    with pytest.raises(StudyError, match=r"'densenet' was replaced in study 'cxr'; expected probabilities of vit$"):
+        study.open("c1", {"densenet": [0.5, 0.5]})
+    study.open("c1", {"vit": [0.2, 0.8], "densenet": None})
+    for key in ("before", "c1"):
+        for expert in ("ann", "ben"):
+            study.tell(key, expert, "normal")
+        study.settle(key)
+    assert [case.probabilities for case in study.history] == [((0.2, 0.8), None), (None, (0.2, 0.8))]
+    study.replace_classifier("vit", "densenet")  # and back
+    study.open("c2", {"densenet": [0.5, 0.5]})
+    assert study.panel.classifiers == ("densenet", "vit")
+    assert [e for e in study.journal if isinstance(e, Replaced | Restored)] == [Replaced(0, "vit"), Restored(1, 0)]
+
+
+def test_what_does_not_fit_is_refused_and_leaves_no_trace() -> None:
+    study = counting()
+    study.add_expert("dee")
+    study.retire_expert("dee")
+    study.replace_classifier("densenet", "vit")
+    before = list(study.journal)
+    refused: list[tuple[str, type[Exception], Callable[[], object]]] = [
+        ("'ann' belongs to study 'cxr' already; expected .* retired expert: dee$", StudyError, lambda: add("ann")),
+        ("expert '' is not a name; expected a text", PanelError, lambda: add("")),
+        ("no expert 'zed'; the panel has ann, ben, cho, dee", PanelError, lambda: study.retire_expert("zed")),
+        (
+            "'dee' has retired .* already; expected one of ann, ben, cho$",
+            StudyError,
+            lambda: study.retire_expert("dee"),
+        ),
+        ("'dee' has retired from study 'cxr'; expected some of ann, ben, cho, or", StudyError, lambda: open_for("dee")),
+        ("no classifier 'x'; the panel has densenet, vit", PanelError, lambda: study.replace_classifier("x", "y")),
+        ("'densenet' was replaced .* already; expected one in use: vit", StudyError, lambda: instead("densenet", "y")),
+        ("'vit' is in use in study 'cxr' already and cannot replace 'vit'", StudyError, lambda: instead("vit", "vit")),
+        ("classifier ' ' is not a name", PanelError, lambda: instead("vit", " ")),
+    ]
+
+    def add(name: str) -> None:
+        study.add_expert(name)
+
+    def open_for(name: str) -> None:
+        study.open("c1", {}, available=["ann", name])
+
+    def instead(old: str, new: str) -> None:
+        study.replace_classifier(old, new)
+
+    for message, error, act in refused:
+        with pytest.raises(error, match=message):
+            act()
+    study.add_expert("dee")
+    with pytest.raises(StudyError, match=r"retired expert: nobody$"):
+        study.add_expert("dee")
+    study.retire_expert("dee")
+    study.retire_expert("ann")
+    study.retire_expert("ben")
+    with pytest.raises(StudyError, match=r"'cho' is the last of study 'cxr'; add another one first"):
+        study.retire_expert("cho")
+    assert list(study.journal)[: len(before)] == before
+    assert len(study.journal) == len(before) + 4
+
+
+def test_somebody_unknown_makes_a_fit_due_at_once() -> None:
+    study = imported(remembering(every_ten), 10)
+    learn(study)
+    in_force = study.predictor
+    changes: list[Callable[[], None]] = [
+        lambda: study.add_expert("dee"),
+        lambda: study.replace_classifier("densenet", "vit"),
+    ]
+    for change in changes:
+        assert study.due() is None
+        change()
+        job = study.due()
+        assert job is not None
+        assert job.history == study.history
+        assert job.history.panel == study.panel
+        assert job.previous is in_force
+        study.adopt(job, job.run())
+        in_force = study.predictor
+    study.retire_expert("dee")
+    study.add_expert("dee")
+    study.replace_classifier("vit", "densenet")
+    assert study.due() is None  # all of them are known
+
+
+@pytest.mark.parametrize("schedule", [never_schedule, every_ten])
+def test_before_anything_is_learned_a_new_expert_makes_nothing_due(schedule: Callable[[int], bool]) -> None:
+    study = imported(remembering(schedule), 3)
+    study.add_expert("dee")
+    assert study.due() is None
+    opened(study, "c1")
+    assert who(study, "c1") == ["ann", "ben", "cho", "dee"]
+
+
+def test_a_fit_of_the_smaller_panel_leaves_one_due() -> None:
+    study = opened(imported(remembering(every_ten), 10), "before")
+    job = study.due()
+    assert job is not None
+    study.add_expert("dee")
+    study.adopt(pickle.loads(pickle.dumps(job)), job.run())  # noqa: S301  # our own bytes
+    opened(study, "after")
+    assert who(study, "before") == ["ann", "ben", "cho"]
+    assert who(study, "after") == ["ann", "ben", "cho", "dee"]
+    after = study.due()
+    assert after is not None
+    assert after.history.panel.experts[-1] == "dee"
+    again = rebuilt(study)
+    assert (again.predictor, again.due()) == (study.predictor, after)
+    learn(study)
+    assert isinstance(study.predictor, Memoir)
+    assert study.predictor.history.panel == study.panel
+    assert study.due() is None
+
+
+def changed(study: Study) -> list[object]:
+    """A study of a panel that grows and changes, with every fit adopted some time after it is due."""
+    rng = np.random.default_rng(4)
+    said: list[object] = []
+    changes: dict[int, Callable[[], None]] = {
+        1: lambda: study.add_expert("dee"),
+        2: lambda: study.retire_expert("ann"),
+        3: lambda: study.replace_classifier("densenet", "vit"),
+        4: lambda: study.add_expert("eve"),
+        5: lambda: study.add_expert("ann"),
+    }
+    study.open("slow", {"densenet": [0.3, 0.7]})
+    for number in range(7):
+        changes.get(number, lambda: None)()
+        key, p = f"case-{number}", float(rng.uniform(0.1, 0.9))
+        study.open(key, {study.classifiers[0]: [1 - p, p]})
+        slow, step = study.ask("slow"), study.ask(key)
+        said.append((slow, step))
+        while isinstance(step, Query):
+            assert step.expert in study.experts
+            assert set(step.gains) <= set(study.experts)
+            study.tell(key, step.expert, "abnormal" if rng.random() < p else "normal")
+            step = study.ask(key)
+            said.append(step)
+        study.settle(key)
+        job = study.due()
+        if job is not None and number % 2 == 0:
+            study.adopt(job, job.run())
+    return said
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_goes_on_and_is_rebuilt(name: str) -> None:
+    options = METHODS[name]
+    study = create_study(PANEL, options=options, max_error=0.2, seed=3)
+    said = changed(study)
+    assert study.history.votes().shape == (7, 5)
+    assert study.history.probabilities().shape == (7, 2, 2)
+    assert said == changed(create_study(PANEL, options=options, max_error=0.2, seed=3))
+    journal = MemoryJournal(list(study.journal))
+    again = create_study(PANEL, options=options, max_error=0.2, seed=3, journal=journal)
+    assert (again.history, again.experts, again.classifiers) == (study.history, study.experts, study.classifiers)
+    for one in (study, again):
+        one.open("next", {"vit": [0.4, 0.6]})
+    for key in ("next", "slow"):
+        assert study.ask(key) == again.ask(key)
+        assert study.forecast(key) == again.forecast(key)
+
+
+def kept(study: Study) -> bytes:
+    assert isinstance(study.predictor, FullPredictor)
+    return predictor_to_npz(study.predictor)
+
+
+@pytest.mark.parametrize("last", ["learned", "not yet learned"])
+def test_what_was_learned_is_handed_to_another_process(last: str) -> None:
+    options = METHODS["bayes"]
+    study = create_study(PANEL, options=options, seed=3)
+    changed(study)
+    if last == "not yet learned":
+        study.add_expert("fay")
+    panel = folded(PANEL, study.journal).learned_panel
+    assert (panel == study.panel) == (last == "learned")
+    learned = predictor_from_npz(kept(study), panel)
+    journal = MemoryJournal(list(study.journal))
+    again = create_study(PANEL, options=options, seed=3, journal=journal, learned=learned)
+    for one in (study, again):
+        one.open("next", {"vit": [0.4, 0.6]})
+    assert study.ask("next") == again.ask("next")
+    assert study.ask("slow") == again.ask("slow")
+    if last == "not yet learned":
+        learn(study)
+        learn(again)
+        assert kept(study) == kept(again)
+
+
+def test_open_cases_are_forecast_by_what_was_learned_until_the_newcomer_is_known() -> None:
+    study = imported(create_study(PANEL, options=METHODS["bayes"]), 8)
+    learn(study)
+    opened(study, "before", ann="abnormal")
+    forecast = study.forecast("before")
+    study.add_expert("dee")
+    assert study.forecast("before") == forecast
+    opened(study, "after")
+    prior = create_study(study.panel, options=METHODS["bayes"])
+    opened(prior, "after")
+    assert study.forecast("after").values == pytest.approx(prior.forecast("after").values, abs=0.1)
+    learn(study)
+    assert isinstance(study.predictor, FullPredictor)
+    assert study.predictor.draws.experts == 4
+    assert set(study.forecast("after").votes) == {"ann", "ben", "cho", "dee"}
+
+
+@pytest.mark.parametrize("name", ["infexp", "confusion"])
+def test_a_rival_keeps_what_it_has_learned_of_the_others(name: str) -> None:
+    study = imported(create_study(PANEL, options=METHODS[name]), 8)
+    learn(study)
+    study.add_expert("dee")
+    opened(study, "c1")
+    before = study.forecast("c1")
+    learn(study)
+    after = study.forecast("c1")
+    assert before == after
+    assert all(np.array_equal(before.joint[expert], after.joint[expert]) for expert in study.experts)
+
+
+def test_a_fit_of_the_smaller_panel_is_grown_too() -> None:
+    study = imported(create_study(PANEL, options=METHODS["confusion"]), 8)
+    job = study.due()
+    assert job is not None
+    study.add_expert("dee")
+    opened(study, "c1")
+    before = study.forecast("c1")
+    study.adopt(job, job.run())
+    after = study.forecast("c1")
+    assert after != before
+    assert rebuilt(study).forecast("c1") == after
+
+
+def test_a_new_expert_has_weight_1() -> None:
+    study = create_study(PANEL, target="weighted:ann=3", options=Options(method="until-determined", chooser="panel"))
+    study.add_expert("dee")
+    opened(study, "c1", ann="normal", ben="abnormal", cho="abnormal")
+    step = study.ask("c1")
+    assert isinstance(step, Query)
+    assert step.expert == "dee"
+    study.tell("c1", "dee", "abnormal")
+    step = study.ask("c1")
+    assert isinstance(step, Settle)
+    assert step.reason == "tie"  # 3 against 1 + 1 + 1
+
+
+def escalated(votes: Votes) -> str:
+    return "refer" if votes.get("dee") == "abnormal" or list(votes.values()).count("abnormal") >= 2 else "discharge"
+
+
+def test_a_function_is_given_the_votes_of_those_who_join() -> None:
+    study = create_study(PANEL, target=escalated, options=Options(method="until-determined", chooser="panel"))
+    study.add_expert("dee")
+    opened(study, "c1", dee="abnormal")
+    assert study.settle("c1").outcome == "refer"
+
+
+def number(votes: Votes) -> int:
+    return list(votes.values()).count("abnormal")
+
+
+def test_a_function_that_new_experts_give_other_outcomes_refuses_them() -> None:
+    study = create_study(PANEL, target=number, options=Options(method="until-determined"))
+    with pytest.raises(
+        TargetError, match="function:number gives 4 once dee may vote; its outcomes are 0, 1, 2, 3: decl"
+    ):
+        study.add_expert("dee")
+    assert len(study.journal) == 0
+    assert study.panel == PANEL
+
+
+@pytest.mark.parametrize("event", [Joined("cho"), Replaced(0, "densenet")])
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_journal_of_another_panel_is_refused(event: Event, kept: bool) -> None:
+    learned = remembering(every_schedule).predictor if kept else None
+    with pytest.raises(StudyError, match=r"does not fit the panel: .* is named twice.* with the panel it started with"):
+        Study(
+            PANEL,
+            target=remembering().target,
+            method=remembering().method,
+            journal=MemoryJournal([event]),
+            learned=learned,
+        )
