@@ -106,7 +106,7 @@ class EvidenceSettings:
     missing: float = 2.0  # how many times as much experts see beyond where no classifier is there
     missing_sd: float = 0.5
     particles: int = 256
-    nodes: int = 128  # points that the evidence of a case is integrated over, with more than two classes
+    nodes: int = 64  # points that the evidence of a case is integrated over, with more than two classes
     cases: int = 2000  # most recent cases that are learned from
     panels: int = 8000  # sampled votes behind a forecast where the panel is too large for a table
 

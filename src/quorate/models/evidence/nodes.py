@@ -45,6 +45,8 @@ def contrasts(classes: int) -> Floats:
 def make_nodes(classes: int, count: int) -> Nodes:
     """Points for so many classes: a grid for two, else `count` evenly spread ones, the residual's in opposite pairs.
 
+    With very many classes there are more of them.
+
     >>> nodes = make_nodes(3, 64)
     >>> nodes.eta.shape, round(float((nodes.weight * nodes.eta[0] ** 2).sum()), 6)
     ((3, 64), 1.0)
@@ -69,7 +71,7 @@ def _grid() -> tuple[Floats, Floats]:
 
 def _spread(size: int, count: int) -> tuple[Floats, Floats]:
     """Evenly spread normal points, moved so that mean and covariance are exact; the second half has its sign turned."""
-    normal, half = NormalDist(), count // 2
+    normal, half = NormalDist(), max(count // 2, 2 * size)  # fewer would not span all directions
     places = (0.5 + np.arange(half)[:, None] * even_steps(size)) % 1.0
     points = np.array([[normal.inv_cdf(min(max(u, 1e-6), 1 - 1e-6)) for u in row] for row in places])
     points -= points.mean(axis=0)

@@ -209,14 +209,13 @@ def moved_all(rng: np.random.Generator, particles: Particles) -> Particles:
 def _move(rng: np.random.Generator, particles: Particles, data: Data, which: Ints) -> Particles:
     folded = _folded(particles)
     root = _root(folded)
-    before = folded.theta[which]
-    after, accepted = moved(rng, before, folded.model, data, root=root, step=folded.step)
     theta, stale = folded.theta.copy(), folded.stale.copy()
-    theta[which], stale[which] = after, 0
+    theta[which], accepted = moved(rng, theta[which], folded.model, data, root=root, step=folded.step)
+    stale[which] = 0
     mean = float(accepted.mean())
     gain = 0.5 * math.sqrt(len(which) / len(theta))
     step = min(max(folded.step * math.exp(gain * (mean - WANTED)), STEPS[0]), STEPS[1])
-    shift = _shift(folded, after, root) if len(which) == len(theta) else None
+    shift = _shift(folded, theta, root) if len(which) == len(theta) else None
     trace = Trace(len(which), mean, shift)
     return replace(folded, theta=theta, stale=stale, step=step, trace=trace)
 

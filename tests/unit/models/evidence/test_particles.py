@@ -177,3 +177,15 @@ def test_particles_that_trail_behind_move_one_way() -> None:
         away = module.moved_all(rng(), replace(found, theta=found.theta + off))
         assert any(word in reason for reason in particle_health(away).reasons)
     assert particle_health(module.moved_all(rng(), found)).healthy
+
+
+def test_where_all_are_moved_in_turn_their_order_does_not_matter() -> None:
+    cases, _, _ = panels.made_up(12, n=module.CHECKED, classes=2, experts=3)
+    found = learned(cases, 2, particles=128)
+    assert found.trace.moves == 128
+    assert found.trace.shift is not None
+    assert found.trace.shift < 5.0
+    turned = replace(found, stale=rng(3).permutation(128))
+    again = refreshed(rng(), turned).trace.shift
+    assert again is not None
+    assert again < 5.0
