@@ -99,7 +99,8 @@ def covered(study: quorate.Study, truth: np.ndarray[Any, Any]) -> dict[str, int]
     learned = study.predictor
     assert isinstance(learned, EvidencePredictor)
     particles = learned.particles
-    exact = replace(particles, theta=truth[None], log_weight=np.zeros(1), stale=np.zeros(1, dtype=np.int64))
+    assert particles.regimes == (OLD, NEW)
+    exact = replace(particles, theta=truth[None], log_weight=np.zeros(1))
     oracle = EvidencePredictor(learned.panel, exact, Health())
     true = portrait(np.random.default_rng(0), oracle, study.history).skill[..., 0]
     found = portrait(np.random.default_rng(0), learned, study.history).skill

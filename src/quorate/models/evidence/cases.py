@@ -59,14 +59,17 @@ class Cases:
         )
 
     def wider(self, classifiers: int, experts: int) -> Cases:
-        """The same cases of a panel that has grown: nobody new had a say in them."""
+        """The same cases of a panel that has grown, read as they were: nobody new had a say in them.
+
+        A case that missed nobody still does: its likelihood stays what it was until it is read anew.
+        """
         n, before, classes = self.scores.shape
         scores = np.zeros((n, classifiers, classes))
         scores[:, :before] = self.scores
         votes = np.full((n, experts), -1, dtype=np.int64)
         votes[:, : self.votes.shape[1]] = self.votes
         absent = sum(1 << m for m in range(before, classifiers))
-        return Cases(self.keys, scores, self.missing | absent, votes)
+        return Cases(self.keys, scores, np.where(self.missing > 0, self.missing | absent, 0), votes)
 
 
 def read_scores(probabilities: Floats) -> tuple[Floats, Ints]:

@@ -45,7 +45,8 @@ def siding(particles: Particles) -> Floats:
     The sign of one residual means nothing; that of a product of two does.
     """
     residual = in_own_units(particles)["residual"]  # (P, H)
-    share = residual / np.sqrt(residual**2 + CHOICE)
+    apart = 2.0 * particles.classes / (particles.classes - 1)  # variance of the residual's difference of two classes
+    share = residual / np.sqrt(residual**2 + CHOICE / apart)
     values: Floats = share[:, :, None] * share[:, None, :]
     values[:, np.arange(residual.shape[1]), np.arange(residual.shape[1])] = 1.0
     return values

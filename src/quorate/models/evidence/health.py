@@ -34,7 +34,7 @@ def particle_health(particles: Particles) -> Health:
     if trace.shift is not None and trace.shift > AGREEMENT:
         reasons.append(f"all particles move one way by {trace.shift:.1f} standard deviations, more than {AGREEMENT:g}")
     gap, rhat = halves(theta, particles.weight)
-    if gap > AGREEMENT:
+    if not gap <= AGREEMENT:  # NaN too
         reasons.append(f"halves of the particles differ by {gap:.1f} standard errors, more than {AGREEMENT:g}")
     return Health(tuple(reasons), rhat=rhat, ess=ess)
 

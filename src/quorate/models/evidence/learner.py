@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class EvidenceLearner:
         if not len(cases):
             return EvidencePredictor(history.panel, from_prior(rng, cases, classes, self.settings), Health())
         before = previous if isinstance(previous, EvidencePredictor) else None
+        if before is not None and before.particles.settings != self.settings:
+            before = None  # what was learned under other settings is no start
         found = None if before is None else self._carried_on(rng, history, before, cases)
         return found or self._begun(rng, history, before, cases)
 
@@ -60,7 +62,7 @@ class EvidenceLearner:
         except HealthError as error:
             if before is None:
                 raise
-            return EvidencePredictor(before.panel, before.particles, Health((str(error),)))
+            return replace(before.grown(history.panel), health=Health((str(error),)))
         return _checked(history, _moved(rng, begun))
 
 

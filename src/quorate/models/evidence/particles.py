@@ -24,13 +24,13 @@ BRIDGED = 0.25
 """Where a change would leave a smaller share, it comes in parts, with moves of all particles in between."""
 BRIDGES = 30
 """Most parts that a change may come in."""
-MOVES = 4.0
+MOVES = 2.0
 """Moves of each particle for a new case: so many divided by the cases, at most 1."""
 WANTED = 0.75
 """Share of moves to accept, by which the step is adapted."""
-STEPS = (0.05, 1.0)
+FIRST_STEP, STEPS = 0.4, (0.05, 1.0)
 CHECKED = 50
-"""At every so many cases all particles are moved, to see whether they all go one way."""
+"""After so many new cases, and after resampling, all particles are moved, to see whether they all go one way."""
 NUGGET = 0.02
 """Added to the variances that correlations are shrunk towards."""
 
@@ -54,8 +54,10 @@ class Particles:
     regimes: tuple[int, ...]  # the ways in which classifiers were missing, in the order they came
     theta: Floats  # (P, D)
     log_weight: Floats  # (P,)
-    stale: Ints  # (P,) updates since a particle was moved, and many for a copy of another
     step: float
+    turn: int  # the particle that is moved next
+    arrived: int  # cases that came, went or changed in the latest update
+    unmoved: int  # such cases since all particles were moved together; `CHECKED` of them after resampling
     seed: int  # of whatever is made of them later
     trace: Trace
 
@@ -101,9 +103,8 @@ def from_prior(rng: np.random.Generator, cases: Cases, classes: int, settings: E
     count = settings.particles
     shape = Shape(classes, cases.votes.shape[1], cases.scores.shape[1], 0)
     theta = rng.standard_normal((count, size(shape)))
-    still = np.zeros(count, dtype=np.int64)
     seed = int(rng.integers(2**62))
-    return Particles(settings, none, classes, (), theta, np.zeros(count), still, 0.4, seed, Trace())
+    return Particles(settings, none, classes, (), theta, np.zeros(count), FIRST_STEP, 0, 0, 0, seed, Trace())
 
 
 def from_nothing(rng: np.random.Generator, cases: Cases, classes: int, settings: EvidenceSettings) -> Particles:
@@ -133,8 +134,12 @@ def carried(rng: np.random.Generator, before: Particles, cases: Cases) -> Partic
         wide = _move(rng, resampled(rng, wide), wide.data(union, power), np.arange(len(wide.theta)))
         change = _change(wide, leaving, coming)
     else:
-        raise HealthError(f"the particles are too far from what the cases say: not reached in {BRIDGES} parts")
-    found = replace(wide, cases=cases, stale=wide.stale + 1, seed=int(rng.integers(2**62)))
+        raise HealthError(
+            f"the particles are too far from what the cases say: {BRIDGES} steps did not reach it; try more particles"
+        )
+    arrived = max(len(gone), len(new))
+    seed = int(rng.integers(2**62))
+    found = replace(wide, cases=cases, arrived=arrived, unmoved=wide.unmoved + arrived, seed=seed)
     if effective(found.weight) < RESAMPLED * len(found.theta):
         found = resampled(rng, found)
     return found
@@ -142,8 +147,8 @@ def carried(rng: np.random.Generator, before: Particles, cases: Cases) -> Partic
 
 def widened(before: Particles, classifiers: int, experts: int, missing: Ints | None = None) -> Particles:
     """Particles with room for experts and classifiers that came since, and for the regimes of some cases."""
-    old = before.cases.wider(classifiers, experts)
     absent = sum(1 << m for m in range(before.cases.scores.shape[1], classifiers))  # newcomers had no say so far
+    old = before.cases.wider(classifiers, experts)
     so_far = [bits | absent for bits in before.regimes]
     coming = [] if missing is None else missing.tolist()
     regimes = tuple(bits for bits in dict.fromkeys([*so_far, *old.missing.tolist(), *coming]) if bits)
@@ -166,7 +171,7 @@ def _largest_part(log_weight: Floats, change: Floats, left: float) -> float:
     """How much of a change leaves enough effective particles: all that is left if it can be."""
     count = len(log_weight)
     if not np.isfinite(change).all():
-        raise HealthError("a case has no likelihood under some particles")
+        raise HealthError("a case has no likelihood under some particles; try more of them, or wider priors")
 
     def share(part: float) -> float:
         raw = log_weight + part * change
@@ -182,23 +187,26 @@ def _largest_part(log_weight: Floats, change: Floats, left: float) -> float:
 
 
 def resampled(rng: np.random.Generator, particles: Particles) -> Particles:
-    """Particles of equal weight, by systematic resampling; copies stay beside each other and are marked stale."""
+    """Particles of equal weight, by systematic resampling; copies stay beside each other.
+
+    All of them must be moved then, not the copies alone: copies and originals together follow the posterior, and the
+    originals by themselves do not.
+    """
     count = len(particles.theta)
     places = (rng.random() + np.arange(count)) / count
     chosen = np.minimum(np.searchsorted(np.cumsum(particles.weight), places), count - 1)
-    copy = np.concatenate([[False], chosen[1:] == chosen[:-1]])
-    stale = np.where(copy, np.iinfo(np.int32).max, particles.stale[chosen])
-    return replace(particles, theta=particles.theta[chosen], log_weight=np.zeros(count), stale=stale)
+    return replace(particles, theta=particles.theta[chosen], log_weight=np.zeros(count), unmoved=CHECKED)
 
 
 def refreshed(rng: np.random.Generator, particles: Particles) -> Particles:
-    """Some particles moved: copies of others, and those that were not moved for longest."""
+    """All particles moved where that is due, else some of them in turn, whatever their values are."""
     count, cases = len(particles.theta), max(len(particles.cases), 1)
-    copies = int((particles.stale == np.iinfo(np.int32).max).sum())
-    turns = min(max(math.ceil(MOVES * count / cases), copies), count)
-    if cases % CHECKED == 0:
-        turns = count
-    return _move(rng, particles, particles.data(particles.cases), np.argsort(-particles.stale, kind="stable")[:turns])
+    turns = min(math.ceil(MOVES * count * particles.arrived / cases), count)
+    if particles.unmoved >= CHECKED or turns == count:
+        return moved_all(rng, particles)
+    which = (particles.turn + np.arange(turns)) % count
+    after = _move(rng, particles, particles.data(particles.cases), which)
+    return replace(after, turn=(particles.turn + turns) % count)
 
 
 def moved_all(rng: np.random.Generator, particles: Particles) -> Particles:
@@ -209,15 +217,15 @@ def moved_all(rng: np.random.Generator, particles: Particles) -> Particles:
 def _move(rng: np.random.Generator, particles: Particles, data: Data, which: Ints) -> Particles:
     folded = _folded(particles)
     root = _root(folded)
-    theta, stale = folded.theta.copy(), folded.stale.copy()
+    theta = folded.theta.copy()
     theta[which], accepted = moved(rng, theta[which], folded.model, data, root=root, step=folded.step)
-    stale[which] = 0
     mean = float(accepted.mean())
     gain = 0.5 * math.sqrt(len(which) / len(theta))
     step = min(max(folded.step * math.exp(gain * (mean - WANTED)), STEPS[0]), STEPS[1])
-    shift = _shift(folded, theta, root) if len(which) == len(theta) else None
-    trace = Trace(len(which), mean, shift)
-    return replace(folded, theta=theta, stale=stale, step=step, trace=trace)
+    if len(which) < len(theta):
+        return replace(folded, theta=theta, step=step, trace=Trace(len(which), mean))
+    trace = Trace(len(which), mean, _shift(folded, theta, root))
+    return replace(folded, theta=theta, step=step, unmoved=0, trace=trace)
 
 
 def _shift(before: Particles, after: Floats, root: Floats) -> float:
@@ -228,7 +236,7 @@ def _shift(before: Particles, after: Floats, root: Floats) -> float:
     """
     rest = np.setdiff1d(np.arange(after.shape[1]), _residuals(before.shape))
     far, weight = (after - before.theta)[:, rest], before.weight
-    white = np.linalg.solve(root[np.ix_(rest, rest)], far.T).T
+    white = np.linalg.solve(np.linalg.cholesky((root @ root.T)[np.ix_(rest, rest)]), far.T).T
     mean = weight @ white
     z = mean / np.sqrt(np.maximum(weight**2 @ (white - mean) ** 2, 1e-24))
     together = ((z**2).sum() - len(z)) / math.sqrt(2.0 * len(z))
@@ -262,14 +270,8 @@ def _root(particles: Particles) -> Floats:
 
 def thicker(rng: np.random.Generator, particles: Particles, times: int) -> Particles:
     """So many times as many particles: copies, all of them moved apart."""
-    settings = replace(particles.settings, particles=times * len(particles.theta))
-    more = replace(
-        particles,
-        settings=settings,
-        theta=np.repeat(particles.theta, times, axis=0),
-        log_weight=np.repeat(particles.log_weight, times),
-        stale=np.repeat(particles.stale, times),
-    )
+    theta, log_weight = np.repeat(particles.theta, times, axis=0), np.repeat(particles.log_weight, times)
+    more = replace(particles, theta=theta, log_weight=log_weight)
     return moved_all(rng, moved_all(rng, more))
 
 

@@ -24,6 +24,8 @@ BATCHES = 16
 """Neighbouring particles form so many batches: copies of one stand together, so that batches are nearly independent."""
 MANY = 1e12
 """Nodes are integrated over without noise: as if by so many latents."""
+LONG = 500
+"""With more cases than this no more particles are made for a single decision: it would take too long."""
 FINER = 4
 """How many times as many particles and sampled votes a less noisy forecast has."""
 
@@ -40,10 +42,13 @@ class EvidencePredictor:
     _finer: list[EvidencePredictor | None] = field(default_factory=list, repr=False, compare=False)
 
     def refined(self) -> EvidencePredictor | None:
-        """The same posterior by more particles, and more sampled votes; None after that, or where it is not healthy."""
+        """The same posterior by more particles, and more sampled votes.
+
+        None after that, where it is not healthy, or where it would take too long.
+        """
         if not self._finer:
             made = None
-            if self.rung == 0 and self.health.healthy:
+            if self.rung == 0 and self.health.healthy and len(self.particles.cases) <= LONG:
                 more = thicker(np.random.default_rng(self.particles.seed), self.particles, FINER)
                 made = EvidencePredictor(self.panel, more, particle_health(more), rung=1)
             self._finer.append(made if made is not None and made.health.healthy else None)
@@ -71,6 +76,8 @@ class EvidencePredictor:
     def patterns(self, rng: np.random.Generator, case: Case) -> Patterns:
         """The case's vote patterns: one table for all votes that may come, or votes sampled given those seen."""
         classes = len(self.panel.classes)
+        if not case.unasked:
+            return Table((), classes, self.particles.weight[:, None], MANY)
         everyone = tuple(h for h, there in enumerate(case.available) if there)
         if classes ** len(everyone) <= TABLE_LIMIT:
             memo = (case.key, case.probabilities, case.available)

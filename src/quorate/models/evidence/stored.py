@@ -31,13 +31,15 @@ def predictor_to_npz(predictor: EvidencePredictor) -> bytes:
         "regimes": found.regimes,
         "keys": found.cases.keys,
         "step": found.step,
+        "turn": found.turn,
+        "arrived": found.arrived,
+        "unmoved": found.unmoved,
         "seed": found.seed,
         "trace": asdict(found.trace),
     }
     arrays = {
         "theta": found.theta,
         "log_weight": found.log_weight,
-        "stale": found.stale,
         "scores": found.cases.scores,
         "missing": found.cases.missing,
         "votes": found.cases.votes,
@@ -57,8 +59,10 @@ def predictor_from_npz(content: bytes, panel: Panel) -> EvidencePredictor:
             regimes=tuple(int(bits) for bits in about["regimes"]),
             theta=arrays["theta"],
             log_weight=arrays["log_weight"],
-            stale=arrays["stale"],
             step=float(about["step"]),
+            turn=int(about["turn"]),
+            arrived=int(about["arrived"]),
+            unmoved=int(about["unmoved"]),
             seed=int(about["seed"]),
             trace=Trace(**about["trace"]),
         )
@@ -74,7 +78,6 @@ def _check(particles: Particles) -> None:
     expected = {
         "theta": (particles.theta, (count, size(particles.shape)), np.float64),
         "log_weight": (particles.log_weight, (count,), np.float64),
-        "stale": (particles.stale, (count,), np.int64),
         "scores": (cases.scores, (len(cases), classifiers, classes), np.float64),
         "missing": (cases.missing, (len(cases),), np.int64),
         "votes": (cases.votes, (len(cases), experts), np.int64),
@@ -82,6 +85,8 @@ def _check(particles: Particles) -> None:
     for name, (array, shape, kind) in expected.items():
         if array.shape != shape or array.dtype != kind:
             raise InputError(f"{name} is {array.dtype} of shape {array.shape}, expected {kind.__name__} of {shape}")
+    if not (count and np.isfinite(particles.theta).all() and np.isfinite(particles.log_weight).all()):
+        raise InputError("there are no particles, or some are not finite")
     if cases.votes.size and not -1 <= cases.votes.min() <= cases.votes.max() < classes:
         raise InputError(f"votes are not all -1 to {classes - 1}")
     if not {0, *particles.regimes} >= set(cases.missing.tolist()):

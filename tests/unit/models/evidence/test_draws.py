@@ -11,6 +11,7 @@ import pytest
 from quorate.core.panel import Panel
 from quorate.models.evidence.draws import in_own_units, siding, to_datatree
 from quorate.models.evidence.layout import Shape, expert_at, natural
+from quorate.models.evidence.nodes import make_nodes
 from quorate.models.evidence.particles import Particles, carried, from_prior
 from tests.unit.models.evidence import panels
 
@@ -84,7 +85,7 @@ def test_siding_is_the_correlation_of_what_is_left_of_a_choice() -> None:
     theta[:, [expert_at(shape, h) + 2 for h in range(3)]] = [2.0, 2.0, -1.0]
     values = siding(replace(particles, theta=theta))
     assert values.shape == (32, 3, 3)
-    left = math.pi**2 / 3
+    left = math.pi**2 / 3 * (shape.classes - 1) / (2 * shape.classes)
     assert values[0, 0, 1] == pytest.approx(4 / (4 + left))
     assert values[0, 0, 2] == pytest.approx(-2 / math.sqrt((4 + left) * (1 + left)))
     assert values[0].diagonal().tolist() == [1, 1, 1]
@@ -93,11 +94,14 @@ def test_siding_is_the_correlation_of_what_is_left_of_a_choice() -> None:
     assert np.array_equal(siding(replace(particles, theta=turned)), values)
 
 
-def test_siding_is_seen_in_simulated_choices() -> None:
-    rng = np.random.default_rng(1)
-    shared, own = rng.standard_normal(400_000), rng.logistic(size=(2, 400_000))
+@pytest.mark.parametrize("classes", [2, 4])
+def test_siding_is_seen_in_simulated_choices(classes: int) -> None:
+    """What the residual and the noise of a choice add to the odds of two classes, from the model's own nodes."""
+    rng, nodes = np.random.default_rng(1), make_nodes(classes, 512)
+    at = rng.choice(len(nodes.weight), 200_000, p=nodes.weight)
+    apart, own = nodes.zeta[0, at] - nodes.zeta[1, at], rng.logistic(size=(2, 200_000))
     rho = np.array([1.5, 0.8])
-    one, other = rho[:, None] * shared + own
+    one, other = rho[:, None] * apart + own
     seen = np.mean(one * other) / math.sqrt(np.mean(one**2) * np.mean(other**2))
-    left = math.pi**2 / 3
-    assert seen == pytest.approx(1.5 * 0.8 / math.sqrt((1.5**2 + left) * (0.8**2 + left)), abs=0.005)
+    left = math.pi**2 / 3 * (classes - 1) / (2 * classes)
+    assert seen == pytest.approx(1.5 * 0.8 / math.sqrt((1.5**2 + left) * (0.8**2 + left)), abs=0.02)

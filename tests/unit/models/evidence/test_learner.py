@@ -9,6 +9,7 @@ from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.settings import EvidenceSettings
 from quorate.core.target import parse_target
+from quorate.errors import HealthError
 from quorate.models.evidence.learner import EvidenceLearner
 from quorate.models.evidence.predictor import EvidencePredictor
 
@@ -135,3 +136,48 @@ def test_a_study_rebuilt_from_its_journal_asks_the_same() -> None:
     assert isinstance(one, quorate.Query)
     assert isinstance(other, quorate.Query)
     assert (one.expert, one.gains) == (other.expert, other.gains)
+
+
+def test_a_large_panel_decides_when_the_last_vote_is_in() -> None:
+    panel = Panel(["no", "yes"], [f"e{h}" for h in range(13)], ["m"])
+    settings = EvidenceSettings(particles=32, panels=1000)
+    study = quorate.create_study(panel, options=quorate.Options(preset="quorate", settings=settings), max_error=0.0)
+    study.open("close", {"m": [0.5, 0.5]})
+    count = 0
+    while isinstance(step := study.ask("close"), quorate.Query):
+        study.tell("close", step.expert, ("no", "yes")[count % 2])
+        count += 1
+    assert (count, step.outcome, step.reason) == (13, "no", "certain")
+
+
+def test_many_particles_can_be_refined() -> None:
+    found = EvidenceLearner(EvidenceSettings(particles=2048, nodes=16)).update(
+        np.random.default_rng(0), history(2), None
+    )
+    assert isinstance(found, EvidencePredictor)
+    finer = found.refined()
+    assert finer is not None
+    assert len(finer.particles.theta) == 4 * 2048
+
+
+def test_what_was_learned_under_other_settings_is_no_start() -> None:
+    other = EvidenceLearner(EvidenceSettings(particles=96)).update(np.random.default_rng(0), history(6), carried(5))
+    assert isinstance(other, EvidencePredictor)
+    assert len(other.particles.theta) == 96
+
+
+def test_where_nothing_is_usable_the_old_stays_for_the_whole_panel(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise HealthError("broken for the test")
+
+    before = carried(5)
+    larger = PANEL.with_expert("dee")
+    grown = History(larger, tuple(case.grown(larger) for case in history(6)))
+    monkeypatch.setattr("quorate.models.evidence.learner.carried", refuse)
+    monkeypatch.setattr("quorate.models.evidence.learner.from_nothing", refuse)
+    after = EvidenceLearner(SETTINGS).update(np.random.default_rng(0), grown, before)
+    assert isinstance(after, EvidencePredictor)
+    assert after.panel == larger
+    assert after.health.reasons == ("broken for the test",)
+    forecast = after.forecast(np.random.default_rng(0), open_case(larger, "new", {}), parse_target("consensus", larger))
+    assert not forecast.health.healthy

@@ -74,14 +74,36 @@ def test_what_differs_is_found() -> None:
     assert (gone.tolist(), new.tolist()) == ([0, 1], [0, 2])
 
 
-def test_resampling_leaves_equal_weights_and_marks_copies() -> None:
+def test_resampling_leaves_equal_weights_and_calls_for_moves_of_all() -> None:
     cases, _, _ = panels.made_up(3, n=4)
     found = from_prior(rng(), cases, 3, EvidenceSettings(particles=64, nodes=32))
     skewed = replace(found, log_weight=np.linspace(0.0, 8.0, 64))
     drawn = resampled(rng(), skewed)
     assert effective(drawn.weight) == pytest.approx(64.0)
-    assert (drawn.stale > 1000).sum() == 64 - len(np.unique(drawn.theta[:, 0]))
     assert weighted_mean(drawn) == pytest.approx(weighted_mean(skewed), abs=0.6)
+    assert refreshed(rng(), replace(drawn, arrived=0)).trace.moves == 64
+
+
+def test_in_between_particles_are_moved_in_turn() -> None:
+    cases, _, _ = panels.made_up(3, n=20)
+    found = replace(learned(cases, 3), arrived=1, unmoved=1, turn=60)
+    after = refreshed(rng(), found)
+    assert after.trace.moves == 7
+    assert after.turn == 3
+    others = np.delete(np.arange(64), [0, 1, 2, 60, 61, 62, 63])
+    assert np.array_equal(after.theta[others], module._folded(found).theta[others])
+    assert not np.array_equal(after.theta, module._folded(found).theta)
+
+
+@pytest.mark.parametrize("window", [50, 60])
+def test_a_full_window_is_checked_now_and_then(window: int) -> None:
+    cases, _, _ = panels.made_up(4, n=window + 60, classes=2, experts=2)
+    found = replace(learned(cases.some(np.arange(window)), 2, particles=32), unmoved=0)
+    generator, every = rng(), 0
+    for n in range(window + 1, window + 61):
+        found = refreshed(generator, carried(generator, found, cases.some(np.arange(n - window, n))))
+        every += found.trace.shift is not None
+    assert 1 <= every <= 30
 
 
 def weighted_mean(found: Particles) -> Floats:
@@ -129,13 +151,16 @@ def test_a_new_expert_comes_with_the_prior_and_leaves_the_others_as_they_are() -
 def test_a_classifier_that_takes_over_has_parameters_of_its_own() -> None:
     cases, _, _ = panels.made_up(9, n=8, experts=2)
     found = learned(cases, 3)
-    wider = cases.wider(2, 2)
-    assert set(wider.missing.tolist()) == {2}
+    wider = replace(cases.wider(2, 2), missing=np.full(8, 2))  # the second was not there yet
     after = carried(rng(), found, wider)
     assert after.regimes == (2,)
     assert after.theta.shape[1] == size(after.shape)
+    before, now = (likelihoods(after.theta, after.model, after.data(part)) for part in (cases.wider(2, 2), wider))
+    assert np.std(now - before) > 0.1  # what is learned of the first alone is another thing
+    if np.array_equal(after.theta[:, 0], found.theta[:, 0]):  # neither resampled nor moved on the way
+        assert after.log_weight == pytest.approx(found.log_weight + now - before)
     swapped = replace(wider, missing=np.full(8, 1), keys=tuple(f"late-{i}" for i in range(8)))
-    later = carried(rng(), after, wider.then(swapped))
+    later = refreshed(rng(), carried(rng(), after, wider.then(swapped)))
     assert later.regimes == (2, 1)
     assert particle_health(later).healthy
 
@@ -179,13 +204,9 @@ def test_particles_that_trail_behind_move_one_way() -> None:
     assert particle_health(module.moved_all(rng(), found)).healthy
 
 
-def test_where_all_are_moved_in_turn_their_order_does_not_matter() -> None:
+def test_a_check_of_particles_that_are_right_finds_nothing() -> None:
     cases, _, _ = panels.made_up(12, n=module.CHECKED, classes=2, experts=3)
-    found = learned(cases, 2, particles=128)
-    assert found.trace.moves == 128
+    found = refreshed(rng(), replace(learned(cases, 2, particles=128), turn=77, unmoved=module.CHECKED))
+    assert (found.trace.moves, found.unmoved) == (128, 0)
     assert found.trace.shift is not None
     assert found.trace.shift < 5.0
-    turned = replace(found, stale=rng(3).permutation(128))
-    again = refreshed(rng(), turned).trace.shift
-    assert again is not None
-    assert again < 5.0

@@ -125,7 +125,7 @@ def test_other_bytes_are_refused() -> None:
     [
         ("theta", np.zeros((48, 3)), "theta is float64 of shape"),
         ("log_weight", np.zeros(7), "log_weight is"),
-        ("stale", np.zeros(48), "stale is float64"),
+        ("missing", np.zeros(1), "missing is float64"),
         ("votes", np.full((3, 3), 2), "votes are not all -1 to 1"),
         ("missing", np.full(3, 1), "in a way that the particles do not know"),
     ],
@@ -152,7 +152,7 @@ def test_a_predictor_without_a_model_cannot_be_kept() -> None:
 def test_pickled_objects_are_never_read() -> None:
     about, arrays = unpack(predictor_to_npz(learned(3)), FORMAT)
     with pytest.raises(InputError, match="nothing that quorate has learned"):
-        predictor_from_npz(pack(about, {**arrays, "stale": np.array([print], dtype=object)}), PANEL)
+        predictor_from_npz(pack(about, {**arrays, "missing": np.array([print], dtype=object)}), PANEL)
 
 
 def test_what_is_kept_does_not_depend_on_what_was_asked() -> None:
