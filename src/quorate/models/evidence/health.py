@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate.core.arrays import Floats
 from quorate.core.health import Health
-from quorate.models.evidence.particles import Particles
+from quorate.models.evidence.particles import GROUPS, Particles
 from quorate.models.patterns import effective
 
 LEAST_EFFECTIVE = 0.2
@@ -17,7 +17,6 @@ LEAST_ACCEPTED, FEWEST_MOVES = 0.3, 24
 """Smallest mean probability of accepting a move, where there were moves enough to tell."""
 AGREEMENT = 6.0
 """Standard errors by which halves of the particles may differ in any parameter, or moves may go one way."""
-GROUPS = 32
 
 
 def particle_health(particles: Particles) -> Health:

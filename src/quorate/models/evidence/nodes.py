@@ -43,18 +43,19 @@ def contrasts(classes: int) -> Floats:
 
 @cache
 def make_nodes(classes: int, count: int) -> Nodes:
-    """Points for so many classes: a grid for two, else `count` evenly spread ones, the residual's in opposite pairs.
+    """Points for so many classes: a grid for two, else about `count` evenly spread ones.
 
-    With very many classes there are more of them.
+    No class and no side of the residual is special: with a point come its relabellings class by class, and those with
+    the residual's sign turned. With very many classes there are more of them.
 
-    >>> nodes = make_nodes(3, 64)
+    >>> nodes = make_nodes(4, 64)
     >>> nodes.eta.shape, round(float((nodes.weight * nodes.eta[0] ** 2).sum()), 6)
-    ((3, 64), 1.0)
+    ((4, 64), 1.0)
     """
     if classes == 2:
         points, weight = _grid()
     else:
-        points, weight = _spread(2 * (classes - 1), count)
+        points, weight = _spread(classes, count)
     stretched = math.sqrt(classes / (classes - 1)) * contrasts(classes)  # each class gets unit variance
     first, second = points[:, : classes - 1], points[:, classes - 1 :]
     return Nodes(np.ascontiguousarray(stretched @ first.T), np.ascontiguousarray(stretched @ second.T), weight)
@@ -69,13 +70,16 @@ def _grid() -> tuple[Floats, Floats]:
     return points, weight / weight.sum()
 
 
-def _spread(size: int, count: int) -> tuple[Floats, Floats]:
-    """Evenly spread normal points, moved so that mean and covariance are exact; the second half has its sign turned."""
-    normal, half = NormalDist(), max(count // 2, 2 * size)  # fewer would not span all directions
-    places = (0.5 + np.arange(half)[:, None] * even_steps(size)) % 1.0
-    points = np.array([[normal.inv_cdf(min(max(u, 1e-6), 1 - 1e-6)) for u in row] for row in places])
-    points -= points.mean(axis=0)
-    points = points @ np.linalg.inv(np.linalg.cholesky(np.cov(points.T, bias=True))).T
-    mirrored = points.copy()
-    mirrored[:, size // 2 :] *= -1.0
-    return np.concatenate([points, mirrored]), np.full(2 * half, 0.5 / half)
+def _spread(classes: int, count: int) -> tuple[Floats, Floats]:
+    """Evenly spread normal points with all their relabellings, moved so that mean and covariance are exact."""
+    normal, size, B = NormalDist(), 2 * (classes - 1), contrasts(classes)
+    base = max(count // (2 * classes), 4)
+    places = (0.5 + np.arange(base)[:, None] * even_steps(size)) % 1.0
+    drawn = np.array([[normal.inv_cdf(u) for u in row] for row in places])
+    halves = [drawn[:, : classes - 1] @ B.T, drawn[:, classes - 1 :] @ B.T]  # (base, K) each, by class
+    turned = [np.concatenate([np.roll(half, shift, axis=1) for shift in range(classes)]) @ B for half in halves]
+    points = np.concatenate(turned, axis=1)
+    points = np.concatenate([points, points * np.repeat([1.0, -1.0], classes - 1)])
+    values, vectors = np.linalg.eigh(points.T @ points / len(points))
+    points = points @ (vectors / np.sqrt(values)) @ vectors.T  # the symmetric root keeps every relabelling
+    return points, np.full(len(points), 1.0 / len(points))

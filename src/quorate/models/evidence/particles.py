@@ -31,6 +31,8 @@ WANTED = 0.75
 FIRST_STEP, STEPS = 0.4, (0.05, 1.0)
 CHECKED = 50
 """After so many new cases, and after resampling, all particles are moved, to see whether they all go one way."""
+GROUPS = 32
+"""Groups of neighbouring particles, which are nearly independent of each other even after resampling."""
 NUGGET = 0.02
 """Added to the variances that correlations are shrunk towards."""
 
@@ -238,8 +240,14 @@ def _shift(before: Particles, after: Floats, root: Floats) -> float:
     far, weight = (after - before.theta)[:, rest], before.weight
     white = np.linalg.solve(np.linalg.cholesky((root @ root.T)[np.ix_(rest, rest)]), far.T).T
     mean = weight @ white
-    z = mean / np.sqrt(np.maximum(weight**2 @ (white - mean) ** 2, 1e-24))
-    together = ((z**2).sum() - len(z)) / math.sqrt(2.0 * len(z))
+    # Copies of one particle start together: what is independent is neighbours' sums.
+    cuts = np.arange(GROUPS) * len(far) // GROUPS
+    sums = np.add.reduceat(weight[:, None] * (white - mean), cuts, axis=0)
+    free = GROUPS - 1
+    z = mean / np.sqrt(np.maximum((sums**2).sum(axis=0) * GROUPS / free, 1e-24))
+    usual = free / (free - 2)  # mean of the square of a t variable
+    spread = usual * math.sqrt(2.0 * (free - 1) / (free - 4))
+    together = ((z**2).sum() - usual * len(z)) / (spread * math.sqrt(len(z)))
     return float(max(np.abs(z).max(), together))
 
 
