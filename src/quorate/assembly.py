@@ -156,7 +156,7 @@ def _learner(options: Options, settings: Settings | EvidenceSettings) -> tuple[s
         return engine, _full_learner(settings, engine)
     for option, value in {"engine": options.engine, "ablate": options.ablate or None}.items():
         if value is not None:
-            raise SettingsError(f"option {option} does not apply to model 'evidence', which has one sampler")
+            raise SettingsError(f"option {option} does not apply to model 'evidence'; it is for model 'full'")
     from quorate.models.evidence.learner import EvidenceLearner  # loads the compiler, which other methods do without
 
     return None, EvidenceLearner(settings)
