@@ -11,6 +11,7 @@ import quorate
 from benchmarks.figures import Figure, timed
 from benchmarks.growth import half_seen
 from benchmarks.panels import recorded, simulated
+from benchmarks.replays import told
 from quorate.core.history import History
 from quorate.core.settings import EvidenceSettings
 from quorate.data.table import Table
@@ -43,23 +44,7 @@ def replayed(table: Table, cases: int, name: str, max_error: float) -> Iterator[
     """What a replay takes and gives."""
     options = quorate.Options(preset="quorate", max_error=max_error)
     report = quorate.replay(table, limit=cases, options=options)
-    summary, sampler, timing = report.summary, report.sampler, report.timing
-    assert timing is not None  # noqa: S101  # replay always fills it
-    on = f"{name}, {summary.cases} cases"
-    for what, value, unit in (
-        ("replay", timing.seconds, "s"),
-        ("of it deciding", timing.seconds_deciding, "s"),
-        ("decision, 95th percentile", timing.decision_p95_ms, "ms"),
-        ("update, 95th percentile", 1000 * float(np.percentile(timing.updates, 95)), "ms"),
-        ("longest update", 1000 * max(timing.updates), "ms"),
-        ("queries a case", summary.mean_queries, ""),
-        ("error", 100 * summary.error_rate, "%"),
-        ("mean stated error", 100 * summary.stated_error, "%"),
-        ("fits", sampler.fits, ""),
-        ("unhealthy fits", sampler.unhealthy_fits, ""),
-        ("forced asks", summary.forced_asks, ""),
-    ):
-        yield Figure("evidence", what, on, value, unit)
+    return told(report, "evidence", f"{name}, {report.summary.cases} cases")
 
 
 def histories(*, quick: bool) -> Iterator[Figure]:

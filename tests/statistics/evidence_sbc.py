@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import inspect
-import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,7 +28,7 @@ from quorate.models.evidence.particles import Particles, carried, from_prior, ma
 from quorate.models.evidence.simulated import simulate
 from quorate.models.evidence.tables import Question, table
 from quorate.models.full.simplex import softmax
-from tests.statistics.sbc import BAND, band_end, p_value
+from tests.statistics.sbc import p_value, resumed, tell
 
 KEPT = 31
 """Particles kept of each fit, drawn by weight."""
@@ -133,27 +132,12 @@ def calibration(records: Iterable[Mapping[str, int]]) -> dict[str, float]:
 def definition(seed: int, settings: EvidenceSettings) -> str:
     """What a rank is a rank of: those of another definition, or of another sampler, are not added to these."""
     folder = Path(inspect.getfile(particles_module)).parent
-    sampler = ("nodes", "layout", "density", "moves", "particles", "cases")
+    sampler = ("nodes", "layout", "density", "moves", "particles", "cases", "tables", "simulated")
     source = hashlib.sha256(b"".join((folder / f"{name}.py").read_bytes() for name in sampler)).hexdigest()
     return f"seed {seed}, {CORNERS}, {KEPT} kept, {settings}, sampler {source[:16]}"
 
 
-def fits(count: int, seed: int, path: Path, settings: EvidenceSettings) -> list[dict[str, int]]:
-    """Ranks of `count` fits, corners in turn; those that the file does not hold are run and added to it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = path.read_text().splitlines() if path.exists() else []
-    own = definition(seed, settings)
-    done = {record["fit"]: record["ranks"] for record in map(json.loads, lines) if record.get("definition") == own}
-    with path.open("a") as out:
-        for number in range(count):
-            if number not in done:
-                done[number] = one_fit(seed, number, CORNERS[number % len(CORNERS)], case_by_case, settings)
-                out.write(json.dumps({"definition": own, "fit": number, "ranks": done[number]}) + "\n")
-                out.flush()
-    return [done[number] for number in range(count)]
-
-
-def main() -> None:
+def main() -> int:
     """Run the fits that are not in the output yet, print all p-values, and fail outside the band."""
     parser = argparse.ArgumentParser(description="Long simulation-based calibration; goes on where it stopped.")
     parser.add_argument("--fits", type=int, default=600, help="over all corners")
@@ -161,23 +145,13 @@ def main() -> None:
     parser.add_argument("--particles", type=int, default=EvidenceSettings().particles)
     parser.add_argument("--out", type=Path, default=Path("out/evidence-sbc.jsonl"))
     given = parser.parse_args()
-    found = fits(given.fits, given.seed, given.out, EvidenceSettings(particles=given.particles))
-    tested = []
-    for title, chosen in [("all corners", found)] + [
-        (str(corner), found[at :: len(CORNERS)]) for at, corner in enumerate(CORNERS)
-    ]:
-        sys.stdout.write(f"{title}: {len(chosen)} fits\n")
-        for name, p in calibration(chosen).items():
-            sys.stdout.write(f"  {name:18s} p = {p:.4f}\n")
-            tested.append(p)
-    least = band_end(len(tested))
-    inside = min(tested) > least
-    sys.stdout.write(
-        f"smallest p of {len(tested)} is {min(tested):.5f}, the band of {BAND:.0%} for all of them at once ends at "
-        f"{least:.5f}: {'inside' if inside else 'OUTSIDE'}\n"
-    )
-    sys.exit(0 if inside else 1)
+    settings, corners = EvidenceSettings(particles=given.particles), len(CORNERS)
+
+    def fit(number: int) -> dict[str, int]:
+        return one_fit(given.seed, number, CORNERS[number % corners], case_by_case, settings)
+
+    return tell(resumed(given.fits, given.out, definition(given.seed, settings), fit), CORNERS, calibration)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -12,7 +12,7 @@ import hashlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -221,36 +221,39 @@ def definition(seed: int) -> str:
     return f"seed {seed}, {CORNERS}, {effort}, {NODES} nodes, sampler {source[:16]}"
 
 
-def fits(count: int, seed: int, path: Path) -> list[dict[str, int]]:
-    """Ranks of `count` fits, corners in turn; those that the file does not hold are run and added to it."""
+def resumed(count: int, path: Path, own: str, fit: Callable[[int], dict[str, int]]) -> list[dict[str, int]]:
+    """Ranks of `count` fits; those that the file does not hold under this definition are run and added to it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = path.read_text().splitlines() if path.exists() else []
-    own = definition(seed)
     done = {record["fit"]: record["ranks"] for record in map(json.loads, lines) if record.get("definition") == own}
     with path.open("a") as out:
         for number in range(count):
             if number not in done:
-                done[number] = one_fit(seed, number, CORNERS[number % len(CORNERS)], gibbs_sampler)
+                done[number] = fit(number)
                 out.write(json.dumps({"definition": own, "fit": number, "ranks": done[number]}) + "\n")
                 out.flush()
     return [done[number] for number in range(count)]
 
 
-def main() -> None:
-    """Run the fits that are not in the output yet, print all p-values, and fail outside the band."""
-    parser = argparse.ArgumentParser(description="Long simulation-based calibration; goes on where it stopped.")
-    parser.add_argument("--fits", type=int, default=1000, help="over all corners")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--out", type=Path, default=Path("out/sbc.jsonl"))
-    given = parser.parse_args()
-    found = fits(given.fits, given.seed, given.out)
+def fits(count: int, seed: int, path: Path) -> list[dict[str, int]]:
+    """Ranks of `count` fits, corners in turn."""
+    corners = len(CORNERS)
+    return resumed(
+        count, path, definition(seed), lambda number: one_fit(seed, number, CORNERS[number % corners], gibbs_sampler)
+    )
+
+
+def tell(
+    found: Sequence[Mapping[str, int]], corners: Sequence[object], p_values: Callable[..., dict[str, float]]
+) -> int:
+    """Print all p-values, of all corners and of each; 1 where one lies outside the band of them all, else 0."""
     tested = []
     for title, chosen in [("all corners", found)] + [
-        (str(corner), found[at :: len(CORNERS)]) for at, corner in enumerate(CORNERS)
+        (str(corner), found[at :: len(corners)]) for at, corner in enumerate(corners)
     ]:
         sys.stdout.write(f"{title}: {len(chosen)} fits\n")
-        for name, p in calibration(chosen).items():
-            sys.stdout.write(f"  {name:16s} p = {p:.4f}\n")
+        for name, p in p_values(chosen).items():
+            sys.stdout.write(f"  {name:18s} p = {p:.4f}\n")
             tested.append(p)
     least = band_end(len(tested))
     inside = min(tested) > least
@@ -258,8 +261,18 @@ def main() -> None:
         f"smallest p of {len(tested)} is {min(tested):.5f}, the band of {BAND:.0%} for all of them at once ends at "
         f"{least:.5f}: {'inside' if inside else 'OUTSIDE'}\n"
     )
-    sys.exit(0 if inside else 1)
+    return 0 if inside else 1
+
+
+def main() -> int:
+    """Run the fits that are not in the output yet, print all p-values, and fail outside the band."""
+    parser = argparse.ArgumentParser(description="Long simulation-based calibration; goes on where it stopped.")
+    parser.add_argument("--fits", type=int, default=1000, help="over all corners")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("out/sbc.jsonl"))
+    given = parser.parse_args()
+    return tell(fits(given.fits, given.seed, given.out), CORNERS, calibration)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -9,6 +9,7 @@ import numpy as np
 
 from quorate.baselines.simple import VotesSoFar
 from quorate.core.case import Case
+from quorate.core.decision import Query
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
@@ -92,3 +93,9 @@ def rebuilt(study: Study) -> Study:
     """The study again, from its journal and the panel it started with."""
     again = MemoryJournal(list(study.journal))
     return Study(PANEL, target=study.target, method=study.method, seed=study.seed, name=study.name, journal=again)
+
+
+def who(study: Study, key: str) -> list[str]:
+    """Everyone who may be asked next about a case."""
+    step = study.ask(key)
+    return [*step.gains] if isinstance(step, Query) else []
