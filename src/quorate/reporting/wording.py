@@ -135,12 +135,14 @@ def health_rows(report: ReplayReport) -> list[Row]:
             "none" if sampler.worst_rhat is None else f"{sampler.worst_rhat:.3f}",
             nothing
             if sampler.worst_rhat is None
-            else "agreement of the chains, of halves of them where they are carried; 1 is perfect",
+            else "agreement of the chains, or of halves of what is carried; 1 is perfect",
         ),
         (
             "Worst ESS",
             "none" if sampler.worst_ess is None else count(round(sampler.worst_ess)),
-            nothing if sampler.worst_ess is None else "effective sample size of the worst parameter",
+            nothing
+            if sampler.worst_ess is None
+            else "effective sample size of the worst parameter, or of all particles",
         ),
         ("Forced asks", count(found.forced_asks), "queries made only because a forecast was not healthy"),
     ]
