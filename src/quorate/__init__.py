@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quorate.data.table import Table, read_table
     from quorate.errors import QuorateError
     from quorate.experiments.replay import replay
-    from quorate.forecaster import PanelForecaster, UnhealthyFitWarning
+    from quorate.forecaster import OldCasesWarning, PanelForecaster, UnhealthyFitWarning
     from quorate.study.study import Study
 
 __version__ = "0.1.0.dev0"
@@ -25,6 +25,7 @@ _HOMES = {
     "EvidenceSettings": "quorate.core.settings",
     "Forecast": "quorate.core.forecast",
     "FunctionTarget": "quorate.core.target",
+    "OldCasesWarning": "quorate.forecaster",
     "Options": "quorate.assembly",
     "Panel": "quorate.core.panel",
     "PanelForecaster": "quorate.forecaster",
@@ -45,6 +46,7 @@ __all__ = [
     "EvidenceSettings",
     "Forecast",
     "FunctionTarget",
+    "OldCasesWarning",
     "Options",
     "Panel",
     "PanelForecaster",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeVar
 
 from quorate.baselines.simple import ClassifierAlone, GuidedLearner, Unlearning, VotesSoFar
@@ -37,11 +37,11 @@ class Preset:
 
 
 PRESETS = {
-    "paper": Preset(model="full", chooser="entropy", schedule="paper"),
     "quorate": Preset(model="evidence", chooser="entropy", schedule="every"),
+    "paper": Preset(model="full", chooser="entropy", schedule="paper"),
 }
-DEFAULT_PRESET = "paper"
-MODELS: dict[str, type[Settings] | type[EvidenceSettings]] = {"full": Settings, "evidence": EvidenceSettings}
+DEFAULT_PRESET = "quorate"
+MODELS: dict[str, type[Settings] | type[EvidenceSettings]] = {"evidence": EvidenceSettings, "full": Settings}
 """The models, and what each can be tuned by."""
 DEFAULT_MODEL = PRESETS[DEFAULT_PRESET].model
 
@@ -115,8 +115,7 @@ def _bayes(options: Options, named: str) -> Plan:
     schedule = options.schedule or preset.schedule
     settings = options.settings or _one_of("model", model, MODELS)()
     if not isinstance(settings, MODELS[model]):
-        own = next(name for name, kind in MODELS.items() if isinstance(settings, kind))
-        raise SettingsError(f"the settings given are of model {own!r}, and model {model!r} is in force; name one model")
+        raise _of_another_model("the settings given are of", PRESETS[preset_of(settings)].model, model)
     if isinstance(settings, Settings):
         settings = _settings(settings, options.ablate)
     engine, learner = _learner(options, settings)
@@ -125,7 +124,7 @@ def _bayes(options: Options, named: str) -> Plan:
         chooser=_one_of("chooser", chooser, _choosers()),
         stopper=ErrorBelow(options.max_error),
         schedule=_one_of("schedule", schedule, SCHEDULES),
-        window=_window(options.window),
+        window=_window(options.window, settings),
     )
     return Plan(method, options.method, options.max_error, name, model, chooser, schedule, engine, settings)
 
@@ -136,14 +135,51 @@ def model_of(options: Options) -> str:
     return options.model or _one_of("preset", named or options.preset or DEFAULT_PRESET, PRESETS).model
 
 
-def read_settings(model: str, texts: Mapping[str, str]) -> Settings | EvidenceSettings | None:
-    """Settings of a model, some of them from text; None where there are none to read."""
-    return _one_of("model", model, MODELS)().changed(texts) if texts else None
+def read_settings(texts: Mapping[str, str], model: str | None = None) -> Settings | EvidenceSettings | None:
+    """Settings from text, of a model or else of the one that has the first of them; None where there are none."""
+    owners = {name: _model_with(name) for name in texts}
+    if not owners:
+        return None
+    found = model or next(iter(owners.values())) or DEFAULT_MODEL
+    kind = _one_of("model", found, MODELS)
+    for name, own in owners.items():
+        if own is not None and own != found:
+            if model is None:
+                raise SettingsError(f"settings {', '.join(owners)} are of two models; give those of one")
+            raise _of_another_model(f"setting {name} is for", own, found)
+    return kind().changed(texts)
+
+
+def preset_of(settings: Settings | EvidenceSettings) -> str:
+    """The preset whose model has such settings.
+
+    >>> preset_of(Settings())
+    'paper'
+    """
+    return next(name for name, preset in PRESETS.items() if isinstance(settings, MODELS[preset.model]))
+
+
+def _model_with(setting: str) -> str | None:
+    """The model that has a setting; no two have one of the same name."""
+    return next((model for model, kind in MODELS.items() if setting in {own.name for own in fields(kind)}), None)
+
+
+def _of_another_model(what: str, own: str, model: str) -> SettingsError:
+    """What is said of something that only another model than the one in force can use."""
+    preset = next(name for name, preset in PRESETS.items() if preset.model == own)
+    return SettingsError(
+        f"{what} model {own!r}, and model {model!r} is in force; take --preset {preset} or --model {own} "
+        f"(in Python preset={preset!r} or model={own!r})"
+    )
 
 
 def with_shared(options: Options, shared: Options) -> Options:
-    """Options of a Bayesian method with what it shares with others; settings of another model are left out."""
-    given = replace(shared, method=options.method, max_error=options.max_error)
+    """Options of a Bayesian method with what it shares with others; settings of another model are left out.
+
+    The preset is said in any case, so that a finished run keeps its meaning under another default.
+    """
+    preset = shared.preset or (None if ":" in options.method else DEFAULT_PRESET)
+    given = replace(shared, method=options.method, max_error=options.max_error, preset=preset)
     if shared.settings is None or isinstance(shared.settings, MODELS[model_of(given)]):
         return given
     return replace(given, settings=None)
@@ -156,7 +192,7 @@ def _learner(options: Options, settings: Settings | EvidenceSettings) -> tuple[s
         return engine, _full_learner(settings, engine)
     for option, value in {"engine": options.engine, "ablate": options.ablate or None}.items():
         if value is not None:
-            raise SettingsError(f"option {option} does not apply to model 'evidence'; it is for model 'full'")
+            raise _of_another_model(f"option {option} is for", "full", "evidence")
     from quorate.models.evidence.learner import EvidenceLearner  # loads the compiler, which other methods do without
 
     return None, EvidenceLearner(settings)
@@ -265,9 +301,14 @@ def _settings(settings: Settings, ablate: tuple[str, ...]) -> Settings:
     )
 
 
-def _window(size: int | None) -> int | None:
+def _window(size: int | None, settings: Settings | EvidenceSettings) -> int | None:
     if size is not None and size < 1:
         raise SettingsError(f"window {size} is too small; expected a whole number of at least 1")
+    if size is not None and isinstance(settings, EvidenceSettings) and size > settings.cases:
+        raise SettingsError(
+            f"window {size} is more than setting cases = {settings.cases}, the most that model 'evidence' learns from; "
+            "give a smaller window or raise cases"
+        )
     return size
 
 
@@ -307,4 +348,16 @@ def create_study(
     """
     aim = read_target(target, panel)
     chosen = plan(panel, replace(options or Options(), max_error=max_error), aim)
+    if learned is not None and chosen.model is not None:
+        _check_learned(learned, chosen.model)
     return Study(panel, target=aim, method=chosen.method, seed=seed, name=name, journal=journal, learned=learned)
+
+
+def _check_learned(learned: Predictor, model: str) -> None:
+    """Refuse what another model has learned: it would be in force until the next fit, and then be dropped."""
+    from quorate.models.evidence.predictor import EvidencePredictor  # loads the compiler, which not all methods need
+    from quorate.models.full.predictor import FullPredictor
+
+    for own, kind in {"evidence": EvidencePredictor, "full": FullPredictor}.items():
+        if isinstance(learned, kind) and own != model:
+            raise _of_another_model("what was learned is of", own, model)

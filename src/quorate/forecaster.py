@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import json
 import warnings
-import zipfile
-import zlib
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +20,7 @@ from quorate.core.panel import Panel
 from quorate.core.protocols import Target
 from quorate.core.settings import EvidenceSettings, Settings, settings_from
 from quorate.errors import InputError, SettingsError, StudyError
+from quorate.models.packed import as_array, pack, reading, unpack
 from quorate.study.seeds import generator
 
 if TYPE_CHECKING:
@@ -39,6 +36,10 @@ FORMAT = 2
 
 class UnhealthyFitWarning(UserWarning):
     """A posterior did not pass its health gate: its forecasts say so and should settle nothing."""
+
+
+class OldCasesWarning(UserWarning):
+    """There were more cases than the settings let a model learn from: the first of them were left out."""
 
 
 class PanelForecaster:
@@ -81,7 +82,7 @@ class PanelForecaster:
         return self
 
     def fit(self, votes: ArrayLike, probabilities: ArrayLike) -> PanelForecaster:
-        """Learn who agrees with whom from recorded votes (N, H) and probabilities."""
+        """Learn who agrees with whom from recorded votes (N, H) and probabilities, the most recent case last."""
         p = _probabilities(probabilities)
         y = _votes(votes, rows=len(p), classes=p.shape[2])
         self._panel = Panel(
@@ -97,6 +98,9 @@ class PanelForecaster:
         self._adopt(learner.update(rng, History(self._panel, cases), None))
         if not self.health_.healthy:
             warnings.warn("; ".join(self.health_.reasons), UnhealthyFitWarning, stacklevel=2)
+        if isinstance(chosen.settings, EvidenceSettings) and len(cases) > chosen.settings.cases:
+            told = f"learned from the last {chosen.settings.cases} of {len(cases)} cases; raise setting cases for more"
+            warnings.warn(told, OldCasesWarning, stacklevel=2)
         return self
 
     def _adopt(self, predictor: object) -> None:
@@ -192,15 +196,9 @@ class PanelForecaster:
             "params": {**self.get_params(), "settings": self.settings and asdict(self.settings)},
             "panel": asdict(self._panel),
         }
-        buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            about=np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-            learned=np.frombuffer(predictor_to_npz(predictor), dtype=np.uint8),
-        )
         whole = Path(path)
         part = whole.with_name(f".{whole.name}.part")  # a kill leaves the old file or the new one
-        part.write_bytes(buffer.getvalue())
+        part.write_bytes(pack(about, {"learned": as_array(predictor_to_npz(predictor))}))
         part.replace(whole)
 
     @classmethod
@@ -208,22 +206,15 @@ class PanelForecaster:
         """A fitted model from a file that `save` wrote."""
         from quorate.models.stored import predictor_from_npz
 
-        try:
-            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as stored:
-                about = json.loads(stored["about"].tobytes())
-                found = int(about["format"])
-                learned = stored["learned"].tobytes() if found == FORMAT else b""
+        if not Path(path).exists():
+            raise InputError(f"{path}: no such file; expected one that PanelForecaster.save wrote")
+        with reading(f"{path}: not a file that PanelForecaster.save wrote"):
+            about, arrays = unpack(Path(path).read_bytes(), FORMAT)
             params, panel = about["params"], Panel(**about["panel"])
             model = cls(**{**params, "settings": params["settings"] and settings_from(params["settings"])})
-        except FileNotFoundError:
-            raise InputError(f"{path}: no such file; expected one that PanelForecaster.save wrote") from None
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
-            raise InputError(f"{path}: not a file that PanelForecaster.save wrote") from None
-        if found != FORMAT:
-            raise InputError(f"{path}: format {found}, this version of quorate reads {FORMAT}")
-        model._panel = panel
-        model._target = read_target(model.target, panel)
-        model._adopt(predictor_from_npz(learned, panel))
+            model._panel = panel
+            model._target = read_target(model.target, panel)
+            model._adopt(predictor_from_npz(arrays["learned"].tobytes(), panel))
         return model
 
 

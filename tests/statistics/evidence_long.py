@@ -15,10 +15,11 @@ from quorate.core.arrays import Floats
 from quorate.core.settings import EvidenceSettings
 from quorate.core.target import parse_target
 from quorate.data.table import Table, read_table
-from quorate.models.evidence.cases import Cases, read_scores
-from quorate.models.evidence.layout import expert_at
+from quorate.models.evidence.cases import Cases, read_scores, regime_numbers
+from quorate.models.evidence.layout import residuals_at
 from quorate.models.evidence.moves import moved
-from quorate.models.evidence.particles import Particles, carried, from_prior, refreshed
+from quorate.models.evidence.particles import Particles, carried, from_prior, refreshed, thicker
+from quorate.models.evidence.predictor import FINER
 from quorate.models.evidence.tables import Question, table
 
 HELD_BACK = range(500, 560)
@@ -45,10 +46,10 @@ def masked(votes: Table, n: int, seed: int = 0) -> Cases:
     return Cases(votes.keys[:n], scores, missing, seen)
 
 
-def stream(cases: Cases, classes: int, seed: int, settings: EvidenceSettings = SETTINGS) -> Particles:
+def stream(cases: Cases, classes: int, seed: int) -> Particles:
     """Particles carried case by case."""
     rng = np.random.default_rng(seed)
-    found = from_prior(rng, cases, classes, settings)
+    found = from_prior(rng, cases, classes, SETTINGS)
     for n in range(1, len(cases) + 1):
         found = refreshed(rng, carried(rng, found, cases.some(np.arange(n))))
     return found
@@ -57,8 +58,8 @@ def stream(cases: Cases, classes: int, seed: int, settings: EvidenceSettings = S
 def long_chains(cases: Cases, classes: int, *, warmup: int, draws: int, every: int = 10) -> Floats:
     """Draws (C, S, D) of chains that start at the prior and never look at each other once their steps are fixed."""
     rng = np.random.default_rng(99)
-    begun = replace(from_prior(rng, cases, classes, replace(SETTINGS, particles=CHAINS)), cases=cases)
-    theta, data, model, step = begun.theta, begun.data(cases), begun.model, 0.05
+    begun = replace(from_prior(rng, cases, classes, SETTINGS), cases=cases)
+    theta, data, model, step = begun.theta[:CHAINS], begun.data(cases), begun.model, 0.05
     root = np.eye(theta.shape[1])
     recent: list[Floats] = []
     for sweep in range(warmup):
@@ -81,12 +82,8 @@ def long_chains(cases: Cases, classes: int, *, warmup: int, draws: int, every: i
 def _turned(theta: Floats, particles: Particles) -> Floats:
     """The same with the sign of the residuals turned, which the model leaves open."""
     result = theta.copy()
-    result[:, _residuals(particles)] *= -1.0
+    result[:, residuals_at(particles.shape)] *= -1.0
     return result
-
-
-def _residuals(particles: Particles) -> list[int]:
-    return [expert_at(particles.shape, h) + 2 for h in range(particles.shape.experts)]
 
 
 def forecasts(theta: Floats, weight: Floats, particles: Particles, votes: Table) -> Floats:
@@ -96,9 +93,8 @@ def forecasts(theta: Floats, weight: Floats, particles: Particles, votes: Table)
     shares, result = target.weights(rows), []
     for row in HELD_BACK:
         scores, missing = read_scores(votes.probabilities[row : row + 1])
-        question = Question(
-            scores[0], int(particles.regime(missing)[0]), np.arange(experts), np.full(experts, -1, dtype=np.int64)
-        )
+        regime = int(regime_numbers(missing, particles.regimes)[0])
+        question = Question(scores[0], regime, np.arange(experts), np.full(experts, -1, dtype=np.int64))
         mass = table(theta, weight, particles.model, question).sum(axis=0)
         seen = mass * (rows[:, 0] == votes.votes[row, 0])
         result.append([mass @ shares / mass.sum(), seen @ shares / seen.sum()])
@@ -106,16 +102,18 @@ def forecasts(theta: Floats, weight: Floats, particles: Particles, votes: Table)
 
 
 def agreement(
-    votes: Table, n: int, *, seed: int = 0, settings: EvidenceSettings = SETTINGS, warmup: int = 400, draws: int = 1000
+    votes: Table, n: int, *, seed: int = 0, times: int = FINER, warmup: int = 400, draws: int = 1000
 ) -> Agreement:
-    """Particles of one stream against long chains over the same cases."""
+    """Particles of one stream, by default as many as decide near the threshold, against long chains."""
     cases, classes = masked(votes, n), len(votes.panel.classes)
-    particles = stream(cases, classes, seed, settings)
+    particles = stream(cases, classes, seed)
+    if times > 1:
+        particles = thicker(np.random.default_rng(particles.seed), particles, times)
     chains = long_chains(cases, classes, warmup=warmup, draws=draws)
     flat = chains.reshape(-1, chains.shape[2])
     even, theta = np.full(len(flat), 1 / len(flat)), particles.theta
     spread, between = flat.std(axis=0), chains.mean(axis=1).std(axis=0, ddof=1) / np.sqrt(CHAINS)
-    keep = np.setdiff1d(np.arange(flat.shape[1]), _residuals(particles))
+    keep = np.setdiff1d(np.arange(flat.shape[1]), residuals_at(particles.shape))
     own = standard_error(particles)
     gap = np.abs(flat.mean(axis=0) - particles.weight @ theta) / np.sqrt(between**2 + own**2)
     far = np.abs(forecasts(theta, particles.weight, particles, votes) - forecasts(flat, even, particles, votes)).max(
@@ -142,12 +140,12 @@ def main() -> None:
     parser.add_argument("--panels", nargs="+", default=["chestxray", "chaoyang"])
     parser.add_argument("--n", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--particles", type=int, default=SETTINGS.particles)
+    parser.add_argument("--times", type=int, default=FINER, help="1 takes the particles as they are carried")
     given = parser.parse_args()
     for name in given.panels:
         votes = read_table(f"{given.folder}/{name}.csv")
         for seed in range(given.seeds):
-            found = agreement(votes, given.n, seed=seed, settings=EvidenceSettings(particles=given.particles))
+            found = agreement(votes, given.n, seed=seed, times=given.times)
             sys.stdout.write(f"{name} n={given.n} seed {seed}: {found}\n")
             sys.stdout.flush()
 

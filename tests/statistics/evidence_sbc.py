@@ -21,7 +21,7 @@ import numpy as np
 from quorate.core.arrays import Floats
 from quorate.core.settings import EvidenceSettings
 from quorate.models.evidence import particles as particles_module
-from quorate.models.evidence.cases import Cases, read_scores
+from quorate.models.evidence.cases import Cases, read_scores, regime_numbers, regimes_of
 from quorate.models.evidence.density import Model
 from quorate.models.evidence.layout import natural, size
 from quorate.models.evidence.particles import Particles, carried, from_prior, make_model, refreshed, with_regime
@@ -100,10 +100,9 @@ def one_fit(seed: int, number: int, corner: Corner, learn: Learn, settings: Evid
     nobody = np.full((corner.n + 1, corner.experts), -1, dtype=np.int64)
     every = Cases(tuple(f"case-{n}" for n in range(corner.n + 1)), scores, missing, nobody)
     begun = from_prior(rng, every, corner.classes, settings)
-    regimes = tuple(dict.fromkeys(int(bits) for bits in missing if bits))
+    regimes = regimes_of(missing)
     model = make_model(settings, begun.shape._replace(regimes=len(regimes)), regimes)
-    numbers = {0: 0, **{bits: 1 + r for r, bits in enumerate(regimes)}}
-    regime = np.array([numbers[int(bits)] for bits in missing])
+    regime = regime_numbers(missing, regimes)
     truth = rng.standard_normal(size(model.shape))
     votes = simulate(rng, truth, model, scores, regime)
     votes[rng.random(votes.shape) < corner.missing_votes] = -1

@@ -44,7 +44,7 @@ def test_cases_that_count_too_often_are_found() -> None:
 @pytest.mark.parametrize("name", ["chestxray", "chaoyang"])
 def test_particles_agree_with_long_chains(name: str, panels: Path) -> None:
     votes = read_table(panels / f"{name}.csv")
-    found = evidence_long.agreement(votes, 100, settings=EvidenceSettings(particles=1024), warmup=300, draws=400)
+    found = evidence_long.agreement(votes, 100, warmup=300, draws=400)
     assert found.effective > 400
     assert found.parameters < 4.0
     assert found.mean < 0.01

@@ -13,6 +13,7 @@ from quorate.assembly import DEFAULT_PRESET
 from quorate.core.settings import EvidenceSettings
 from quorate.data.synthetic import simulate
 from quorate.errors import InputError, SettingsError, StudyError
+from quorate.forecaster import OldCasesWarning
 
 SETTINGS = Settings(chains=2, warmup=100, draws=200, extensions=2, latents=4000, max_rhat=1.5, min_ess=10.0)
 TABLE = simulate(np.random.default_rng(0), experts=3, classes=2, cases=25, skill=0.9)
@@ -27,7 +28,7 @@ def model() -> PanelForecaster:
 
 @pytest.fixture(scope="module")
 def evidence() -> PanelForecaster:
-    return PanelForecaster(preset="quorate", settings=EvidenceSettings(particles=64), random_state=1).fit(VOTES, P)
+    return PanelForecaster(settings=EvidenceSettings(particles=64), random_state=1).fit(VOTES, P)
 
 
 @pytest.mark.parametrize("name", ["model", "evidence"])
@@ -65,15 +66,16 @@ def test_a_query_names_whom_to_ask_and_what_each_would_tell(name: str, request: 
     assert (gains[0] >= 0).all()
 
 
-@pytest.mark.parametrize(("name", "parameter"), [("model", "tau"), ("evidence", "trust")])
+@pytest.mark.parametrize(("name", "preset", "parameter"), [("model", "paper", "tau"), ("evidence", "quorate", "trust")])
 def test_a_model_is_saved_and_loaded_without_pickle(
-    name: str, parameter: str, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, preset: str, parameter: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     model: PanelForecaster = request.getfixturevalue(name)
     path = tmp_path / "model.npz"
     model.save(path)
     again = PanelForecaster.load(path)
     assert again.get_params() == model.get_params()
+    assert again.preset == preset  # as it was, whatever the default is by now
     assert np.array_equal(again.predict_proba(P[:4]), model.predict_proba(P[:4]))
     assert again.health_ == model.health_
     assert np.array_equal(
@@ -107,19 +109,20 @@ def test_the_posterior_of_shared_evidence_has_plain_names(evidence: PanelForecas
 
 
 def test_the_model_is_that_of_the_preset_or_the_one_named() -> None:
-    assert PanelForecaster().preset == DEFAULT_PRESET
-    named = PanelForecaster(preset="paper", model="evidence", settings=EvidenceSettings(particles=32)).fit(VOTES, P)
+    assert PanelForecaster().preset == DEFAULT_PRESET == "quorate"
+    assert "trust" in PanelForecaster(settings=EvidenceSettings(particles=64)).fit(VOTES, P).posterior_["posterior"]
+    named = PanelForecaster(preset="paper", model="evidence", settings=EvidenceSettings(particles=64)).fit(VOTES, P)
     assert "residual" in named.posterior_["posterior"]
-    with pytest.raises(SettingsError, match="and model 'evidence' is in force"):
-        PanelForecaster(preset="quorate", settings=SETTINGS).fit(VOTES, P)
-    with pytest.raises(SettingsError, match="engine does not apply to model 'evidence'"):
-        PanelForecaster(preset="quorate", engine="nuts").fit(VOTES, P)
+    with pytest.raises(SettingsError, match=r"of model 'full', and model 'evidence' is in force; .*preset='paper'"):
+        PanelForecaster(settings=SETTINGS).fit(VOTES, P)
+    with pytest.raises(SettingsError, match=r"option engine is for model 'full', .*preset='paper' or model='full'"):
+        PanelForecaster(engine="nuts").fit(VOTES, P)
 
 
 def test_a_file_of_another_format_is_named(model: PanelForecaster, tmp_path: Path) -> None:
     about = json.dumps({"format": 1, "params": model.get_params() | {"settings": None}, "panel": PANEL})
     np.savez(tmp_path / "old.npz", about=np.frombuffer(about.encode(), dtype=np.uint8))
-    with pytest.raises(InputError, match=r"old\.npz: format 1, this version of quorate reads 2"):
+    with pytest.raises(InputError, match=r"old\.npz: .* format 1, this version of quorate reads 2"):
         PanelForecaster.load(tmp_path / "old.npz")
 
 
@@ -134,7 +137,7 @@ def test_parameters_in_scikit_learn_manners(model: PanelForecaster) -> None:
 
 
 def test_another_target() -> None:
-    model = PanelForecaster(preset="paper", target="any:1", settings=SETTINGS).fit(VOTES, P[:, 0])
+    model = PanelForecaster(target="any:1", settings=EvidenceSettings(particles=64)).fit(VOTES, P[:, 0])
     proba = model.predict_proba(P[:2, 0], np.array([[1, -1, -1], [0, 0, -1]]))
     assert model.outcomes_ == ("no", "yes")
     assert proba[0].tolist() == [0.0, 1.0]
@@ -146,6 +149,17 @@ def test_an_unhealthy_fit_warns() -> None:
     with pytest.warns(UnhealthyFitWarning, match="effective sample size"):
         model = PanelForecaster(preset="paper", settings=strict).fit(VOTES, P)
     assert not model.health_.healthy
+
+
+def test_cases_that_are_left_out_are_told() -> None:
+    few = EvidenceSettings(particles=64, cases=10)
+    with pytest.warns(OldCasesWarning, match="learned from the last 10 of 25 cases; raise setting cases for more"):
+        model = PanelForecaster(preset="quorate", settings=few, random_state=1).fit(VOTES, P)
+    alone = PanelForecaster(preset="quorate", settings=few, random_state=1).fit(VOTES[-10:], P[-10:])
+    assert model.health_.healthy
+    assert np.array_equal(
+        model.posterior_["posterior"]["lapse"].to_numpy(), alone.posterior_["posterior"]["lapse"].to_numpy()
+    )
 
 
 @pytest.mark.parametrize(
@@ -160,7 +174,7 @@ def test_an_unhealthy_fit_warns() -> None:
 )
 def test_bad_arrays_are_named(votes: np.ndarray, p: np.ndarray, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        PanelForecaster(preset="paper", settings=SETTINGS).fit(votes, p)
+        PanelForecaster().fit(votes, p)
 
 
 def test_arrays_of_another_panel_are_refused(model: PanelForecaster) -> None:

@@ -27,7 +27,6 @@ from quorate.cli.progress import announce_compiling, progress_bar
 from quorate.errors import InputError, PanelError, SettingsError
 
 if TYPE_CHECKING:
-    from quorate.core.settings import EvidenceSettings, Settings
     from quorate.data.table import Table
     from quorate.experiments.compare import Request
     from quorate.reporting.comparison import Comparison
@@ -60,7 +59,8 @@ def compare(
         str | None, typer.Option(metavar="NAME=COST[,...]", help="What a vote of an expert costs; 1 if not given.")
     ] = None,
     change: Annotated[
-        str | None, typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings of the model, such as eta=.75.")
+        str | None,
+        typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings of a model, such as particles=512."),
     ] = None,
     schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same answers.")] = 0,
@@ -79,7 +79,7 @@ def compare(
 
     Finished runs are kept in DIR/results.jsonl; the same command goes on where it was stopped.
     """
-    from quorate.assembly import Options
+    from quorate.assembly import Options, read_settings
     from quorate.experiments.compare import MAX_ERRORS, Request
     from quorate.reporting.comparison_files import comparison_record, write_comparison
     from quorate.reporting.files import check_folder
@@ -98,7 +98,7 @@ def compare(
         runs=runs,
         target=target,
         costs=prices,
-        options=Options(schedule=schedule, settings=_settings(changed)),
+        options=Options(schedule=schedule, settings=read_settings(changed)),
         seed=seed,
     )
     _check(votes, request)
@@ -119,14 +119,6 @@ def compare(
             typer.echo(f"quorate: error: {failure}", err=True)
         typer.echo("quorate: error: some runs failed; the same command tries them again", err=True)
         raise typer.Exit(1)
-
-
-def _settings(texts: dict[str, str]) -> Settings | EvidenceSettings | None:
-    """Settings from text, of the model that knows the first of them."""
-    from quorate.assembly import DEFAULT_MODEL, MODELS, read_settings
-
-    knows = [model for model in MODELS if hasattr(MODELS[model](), next(iter(texts), ""))]
-    return read_settings(knows[0] if knows else DEFAULT_MODEL, texts)
 
 
 def _every_method(votes: Table, target: str) -> list[str]:
@@ -150,7 +142,7 @@ def _every_method(votes: Table, target: str) -> list[str]:
 
 def _check(votes: Table, request: Request) -> None:
     """Refuse, before any work is done, a value that cannot be used, in the name of its option."""
-    from quorate.assembly import Options, plan, read_target
+    from quorate.assembly import PRESETS, Options, plan, preset_of, read_target
     from quorate.experiments.compare import options_of
     from quorate.experiments.hindsight import NAME, as_method
     from quorate.experiments.protocol import paper_runs
@@ -173,8 +165,13 @@ def _check(votes: Table, request: Request) -> None:
     models = [method for method in request.methods if method.partition(":")[0] in ("bayes", NAME)]
     if request.options != Options() and not models:
         raise typer.BadParameter("--set and --schedule change the model, and no method of it is compared; add bayes")
-    for method in models:
-        plan(votes.panel, as_method(options_of(method, Options().max_error, request.options)), target)
+    planned = [options_of(method, Options().max_error, request.options) for method in models]
+    for options in planned:
+        plan(votes.panel, as_method(options), target)
+    if request.options.settings is not None and all(options.settings is None for options in planned):
+        preset = preset_of(request.options.settings)
+        message = f"the settings are of model {PRESETS[preset].model!r}, which no method has; add bayes:{preset}"
+        raise typer.BadParameter(message, param_hint="--set")
 
 
 @contextmanager

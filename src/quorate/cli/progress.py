@@ -6,6 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+COMPILING = {"evidence": "some ten seconds", "full": "a minute or so"}
+"""How long it takes to compile a model."""
+
 
 @contextmanager
 def progress_bar(doing: str, *, quiet: bool, memory: float = 30.0) -> Iterator[Callable[[int, int], None]]:
@@ -42,4 +45,4 @@ def announce_compiling(model: str) -> None:
         from quorate.models.compiled import is_compiled
 
         if not is_compiled(model):
-            sys.stderr.write("compiling the sampler, once: this takes a minute or two\n")
+            sys.stderr.write(f"compiling the sampler of model {model}, once: this takes {COMPILING[model]}\n")

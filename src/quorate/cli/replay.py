@@ -29,7 +29,8 @@ def replay(
         str, typer.Option(metavar="NAME", help="consensus, any:CLASS, ... (see docs/targets.md).")
     ] = "consensus",
     preset: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Model, chooser and schedule: quorate or paper.")
+        str | None,
+        typer.Option(metavar="NAME", help="Model, chooser and schedule: quorate (if not given) or paper."),
     ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help="What is learned: evidence or full.")] = None,
     limit: Annotated[int, typer.Option(metavar="N", min=0, help="Cases to replay; 0 for all of them.")] = 250,
@@ -41,12 +42,14 @@ def replay(
     chooser: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whom to ask: entropy, accuracy, random or panel.")
     ] = None,
-    engine: Annotated[str | None, typer.Option(metavar="NAME", help="Posterior sampler: gibbs or nuts.")] = None,
+    engine: Annotated[str | None, typer.Option(metavar="NAME", help="Sampler of model full: gibbs or nuts.")] = None,
     ablate: Annotated[
-        str | None, typer.Option(metavar="PART[,PART]", help="Leave out temperature, correlations or both.")
+        str | None,
+        typer.Option(metavar="PART[,PART]", help="Leave temperature, correlations or both out of model full."),
     ] = None,
     change: Annotated[
-        str | None, typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings, such as sigma_mu=.1,eta=.75.")
+        str | None,
+        typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings of the model, such as particles=512."),
     ] = None,
     classes: Classes = None,
     experts: Experts = None,
@@ -78,7 +81,7 @@ def replay(
     named = as_method(options)
     modelled = named.method.startswith("bayes") or chooser == "entropy"
     if changed:
-        options = replace(options, settings=read_settings(model_of(named), changed))
+        options = replace(options, settings=read_settings(changed, model_of(named) if modelled else None))
     if out is not None:
         check_folder(out)
     votes = named_table(table, classes, experts, classifiers)

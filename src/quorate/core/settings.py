@@ -30,10 +30,10 @@ EVIDENCE_RANGES = {
     **dict.fromkeys(("trust_sd", "sigma_sd", "bend_sd", "leaning_sd", "attention_sd", "residual_sd"), (0, 10)),
     **dict.fromkeys(("bias_sd", "class_sd", "lapse_sd", "missing_sd"), (0, 10)),
     "lapse": (1e-9, 0.5),
-    "particles": (32, 4096),
+    "particles": (64, 4096),  # with half of them effective a forecast must still be able to pass its gate
     "nodes": (16, 4096),
     "cases": (10, 10**6),
-    "panels": (100, 10**7),
+    "panels": (1000, 10**7),  # the same
 }
 """The same of the shared-evidence model."""
 

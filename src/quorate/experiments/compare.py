@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from quorate.assembly import Options, plan, read_target, with_shared
+from quorate.assembly import PRESETS, Options, plan, read_target, with_shared
 from quorate.assurance import bootstrap
 from quorate.assurance.bootstrap import Figure, Interval, Rows, area_under, resampled_rows, saved_share_of
 from quorate.assurance.calibration import reliability
@@ -36,7 +36,15 @@ EDGE = 50
 def default_methods(panel: Panel) -> tuple[str, ...]:
     """Every method there is, for a panel."""
     majorities = tuple(f"majority:{n}" for n in range(1, len(panel.experts)))
-    return ("bayes", "infexp", "confusion", *majorities, "until-determined", "all", "classifier")
+    return (
+        *(f"bayes:{preset}" for preset in PRESETS),
+        "infexp",
+        "confusion",
+        *majorities,
+        "until-determined",
+        "all",
+        "classifier",
+    )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from quorate.core.panel import Panel
 from quorate.errors import InputError
 
 ABOUT = "about"
+UNLEARNED = "these bytes are nothing that quorate has learned"
 BROKEN = (KeyError, TypeError, ValueError, OSError, EOFError, NotImplementedError, BadZipFile, zlib.error)
 """What reading bytes that are damaged, or are something else, can raise."""
 
@@ -40,17 +41,24 @@ def unpack(content: bytes, version: int) -> tuple[dict[str, Any], dict[str, Any]
         arrays = {name: stored[name] for name in stored}
     about: dict[str, Any] = json.loads(arrays.pop(ABOUT).tobytes())
     if about["format"] != version:
-        raise InputError(f"bytes of format {about['format']} cannot be read; expected format {version}")
+        raise InputError(f"format {about['format']}, this version of quorate reads {version}")
     return about, arrays
+
+
+def facts_of(content: bytes) -> dict[str, Any]:
+    """The facts alone, of any version."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        about: dict[str, Any] = json.loads(stored[ABOUT].tobytes())
+    return about
 
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Bytes are being read: whatever is wrong with them is one InputError."""
+    """Bytes are being read: whatever is wrong with them is one InputError, which says what they are."""
     try:
         yield
     except BROKEN as error:
-        raise InputError(f"these bytes are {what}: {error}") from None
+        raise InputError(f"{what}: {error}") from None
 
 
 def as_array(content: bytes) -> NDArray[np.uint8]:

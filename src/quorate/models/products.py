@@ -5,19 +5,18 @@ Arrays have the latents last, so that the inner loops run over them.
 
 from __future__ import annotations
 
-from quorate.core.arrays import Floats, Ints
+from quorate.core.arrays import Floats
 from quorate.models.compiled import kernel
 
 
 @kernel
-def cast(chance: Floats, at: int, K: int, u: Floats, row: int, expert: int, votes: Ints) -> None:
-    """Votes (R, U) of one expert, drawn from K rows of vote probabilities (., R) by points of the unit interval."""
-    for r in range(votes.shape[0]):
-        below, k = chance[at, r], 0
-        while k < K - 1 and u[row, r] > below:
-            k += 1
-            below += chance[at + k, r]
-        votes[r, expert] = k
+def pick(chance: Floats, at: int, K: int, r: int, u: float) -> int:
+    """The vote that a point of the unit interval stands for, by K rows of vote probabilities (., R) and one latent."""
+    below, k = chance[at, r], 0
+    while k < K - 1 and u > below:
+        k += 1
+        below += chance[at + k, r]
+    return k
 
 
 @kernel

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import io
-import json
-
-import numpy as np
-
 from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor
 from quorate.errors import InputError
-from quorate.models.packed import ABOUT, reading
+from quorate.models.packed import UNLEARNED, facts_of, reading
 
 
 def predictor_to_npz(predictor: Predictor) -> bytes:
@@ -31,8 +26,8 @@ def predictor_to_npz(predictor: Predictor) -> bytes:
 
 def predictor_from_npz(content: bytes, panel: Panel) -> Predictor:
     """The predictor that `predictor_to_npz` wrote, for its panel; it goes on to the bit."""
-    with reading("nothing that quorate has learned"), np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        model = json.loads(stored[ABOUT].tobytes())["model"]
+    with reading(UNLEARNED):
+        model = facts_of(content)["model"]
     if model == "evidence":
         from quorate.models.evidence import stored as evidence
 

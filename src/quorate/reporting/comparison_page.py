@@ -61,8 +61,11 @@ if TYPE_CHECKING:
 FEW = 8
 """Most allowed errors whose names all stand under the slider."""
 
+LEARNS = "learns who agrees with whom, asks the expert whose vote tells most, stops by its stated error"
 ABOUT = {
-    "bayes": "learns who agrees with whom, asks the expert whose vote tells most, stops by its stated error",
+    "bayes": LEARNS,
+    "bayes:quorate": f"the shared-evidence model: {LEARNS}",
+    "bayes:paper": f"the paper's model: {LEARNS}",
     "infexp": "takes the panel for a sample of one large crowd (INFEXP, a rival), stops by its stated error",
     "confusion": "a confusion matrix for each expert and a calibrated classifier (a rival), stops by its stated error",
     "majority": "asks N experts in panel order and takes their majority; states no doubt",
@@ -319,7 +322,8 @@ def _measured(comparison: Comparison) -> list[Markup]:
             "case. It is a floor, which shows what there is to gain by learning faster: it is never recommended, and "
             "has no part in the differences and areas."
         )
-    kinds = dict.fromkeys(curve.method.partition(":")[0] for curve in comparison.curves)
+    methods = [curve.method for curve in comparison.curves]
+    kinds = dict.fromkeys(method if method in ABOUT else method.partition(":")[0] for method in methods)
     known = [("majority:N" if kind == "majority" else kind, ABOUT.get(kind, "")) for kind in kinds]
     facts = [
         ("table", comparison.table),

@@ -73,7 +73,7 @@ def test_json_is_the_record_and_nothing_else(
 def test_a_floor_is_compared_with_but_not_recommended(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ("--methods", "hindsight:quorate,all", "--set", "particles=32", "--max-errors", ".2", "--runs", 2)
+    words = ("--methods", "hindsight:quorate,all", "--set", "particles=64", "--max-errors", ".2", "--runs", 2)
     assert call(monkeypatch, "compare", table, *words, "--jobs", 1, "--out", tmp_path / "out") == 0
     told = capsys.readouterr().out
     assert "all asks" in told
@@ -122,6 +122,14 @@ def test_a_comparison_that_was_killed_goes_on(
         (["--set", "eta=1"], 2, "--set and --schedule change the model"),
         (["--set", "eta=1", "--methods", "bayes,all", "--schedule", "best"], 2, "unknown schedule 'best'"),
         (["--set", "zeta=1"], 2, "no setting 'zeta'"),
+        (["--set", "eta=1,particles=64"], 2, "settings eta, particles are of two models"),
+        (
+            ["--set", "eta=1", "--methods", "bayes,all"],
+            2,
+            "--set: the settings are of model 'full', which no method has",
+        ),
+        (["--set", "eta=1", "--methods", "hindsight"], 2, "which no method has; add bayes:paper"),
+        (["--set", "particles=64", "--methods", "bayes:paper"], 2, "which no method has; add bayes:quorate"),
         (["--target", "mood"], 2, "unknown target 'mood'; expected consensus"),
         (["--jobs", 0], 2, "--jobs"),
         (["--jobs", 1, "--cluster", "tcp://localhost:1"], 2, "--jobs and --cluster exclude each other"),
@@ -219,7 +227,7 @@ def test_runs_that_fail_are_told_and_the_rest_is_written(
 def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = [sys.executable, "-m", "quorate.cli.main", "compare", str(table), "--out", str(out), "--jobs", "1"]
-    words += ["--methods", "until-determined,classifier,bayes", "--set", "draws=4000"]
+    words += ["--methods", "until-determined,classifier,bayes:paper", "--set", "draws=4000"]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as run:

@@ -48,7 +48,11 @@ FIELDS = [
     "unhealthy_fits",
     "forced_asks",
 ]
-QUICK = "chains=2,warmup=50,draws=100,extensions=0,latents=2000,max_rhat=2,min_ess=1"
+QUICK = "particles=64"
+PAPER = ("--preset", "paper", "--set", "chains=2,warmup=50,draws=100,extensions=0,latents=2000,max_rhat=2,min_ess=1")
+
+
+IN_FORCE = "model 'full', and model 'evidence' is in force; take --preset paper or --model full"
 
 
 @pytest.fixture
@@ -58,16 +62,31 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("words", "preset", "model", "schedule"),
+    [
+        (("--set", QUICK), "quorate", "evidence", "every"),
+        (PAPER, "paper", "full", "paper"),
+    ],
+    ids=["default", "paper"],
+)
 def test_json_has_every_field_in_order_and_nothing_else(
-    table: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...],
+    preset: str,
+    model: str,
+    schedule: str,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert call(monkeypatch, "replay", table, "--limit", 5, "--max-error", 0.1, "--set", QUICK, "--json") == 0
+    assert call(monkeypatch, "replay", table, "--limit", 5, "--max-error", 0.1, *words, "--json") == 0
     out = capsys.readouterr()
     found = json.loads(out.out)
     assert list(found) == FIELDS
     assert out.err == ""
     assert (found["cases"], found["experts"], found["classes"], found["fits"]) == (5, 3, 2, 4)
-    assert (found["method"], found["preset"], found["model"]) == ("bayes", "paper", "full")
+    assert (found["method"], found["preset"], found["model"]) == ("bayes", preset, model)
+    assert (found["chooser"], found["schedule"]) == ("entropy", schedule)
     assert all(isinstance(found[name], (int, float)) for name in FIELDS[9:] if found[name] is not None)
 
 
@@ -96,7 +115,7 @@ def test_out_writes_the_report_the_steps_and_the_run(
 def test_hindsight_is_replayed_and_told_as_a_floor(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["replay", table, "--method", "hindsight", "--preset", "quorate", "--set", "particles=32", "--limit", 4]
+    words = ["replay", table, "--method", "hindsight", "--set", "particles=64", "--limit", 4]
     assert call(monkeypatch, *words, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert list(found) == FIELDS
@@ -120,9 +139,16 @@ def test_hindsight_is_replayed_and_told_as_a_floor(
         (["--preset", "best"], 2, "unknown preset 'best'"),
         (["--chooser", "best"], 2, "unknown chooser 'best'"),
         (["--schedule", "best"], 2, "unknown schedule 'best'"),
-        (["--engine", "best"], 2, "unknown engine 'best'"),
-        (["--ablate", "tau"], 2, "cannot ablate 'tau'"),
-        (["--set", "sigma=1"], 2, "no setting 'sigma'"),
+        (["--preset", "paper", "--engine", "best"], 2, "unknown engine 'best'"),
+        (["--preset", "paper", "--ablate", "tau"], 2, "cannot ablate 'tau'"),
+        (["--engine", "nuts"], 2, f"option engine is for {IN_FORCE}"),
+        (["--ablate", "temperature"], 2, f"option ablate is for {IN_FORCE}"),
+        (["--set", "eta=1"], 2, f"setting eta is for {IN_FORCE}"),
+        (["--set", "particles=64,eta=1"], 2, f"setting eta is for {IN_FORCE}"),
+        (["--method", "majority:2", "--chooser", "entropy", "--set", "eta=1"], 2, f"setting eta is for {IN_FORCE}"),
+        (["--preset", "paper", "--set", "sigma=1"], 2, "setting sigma is for model 'evidence', and model 'full' is in"),
+        (["--method", "all", "--set", "eta=1"], 2, "option set does not apply to method 'all'"),
+        (["--set", "zeta=1"], 2, "no setting 'zeta'"),
         (["--set", "eta"], 2, "'eta' is not name=value"),
         (["--window", 0], 2, "window 0 is too small"),
         (["--method", "hindsight", "--window", 5], 2, "option window does not apply to 'hindsight'"),

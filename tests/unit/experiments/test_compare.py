@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate.assembly import DEFAULT_MODEL, Options
+from quorate.assembly import DEFAULT_PRESET, Options, plan, read_target
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.data.synthetic import simulate
 from quorate.data.table import Table
 from quorate.errors import PanelError, SettingsError
-from quorate.experiments.compare import Request, compare
+from quorate.experiments.cell import Cell, run_cell
+from quorate.experiments.compare import Request, compare, default_methods, options_of
+from quorate.experiments.protocol import paper_runs
 from quorate.reporting.comparison import Comparison
 
 METHODS = ("infexp", "until-determined", "majority:1", "classifier", "all")
@@ -60,6 +62,35 @@ def test_bad_requests_are_named(tmp_path: Path) -> None:
         compared(table, tmp_path, costs={"expert_1": -1.0})
     with ThreadPoolExecutor(1) as executor, pytest.raises(SettingsError, match="no method to compare"):
         compare(table, Request(methods=()), results=tmp_path / "r.jsonl", executor=executor)
-    strange = Options(settings=EvidenceSettings() if DEFAULT_MODEL == "full" else Settings())
-    with pytest.raises(SettingsError, match="of a model that none of the methods has"):
-        compared(table, tmp_path, options=strange)
+    for strange in (EvidenceSettings(), Settings()):
+        with pytest.raises(SettingsError, match="of a model that none of the methods has"):
+            compared(table, tmp_path, options=Options(settings=strange))
+    request = Request(methods=("bayes",), options=Options(settings=Settings()))
+    with ThreadPoolExecutor(1) as executor, pytest.raises(SettingsError, match="none of the methods has"):
+        compare(table, request, results=tmp_path / "r.jsonl", executor=executor)
+
+
+def test_every_method_there_is_has_each_preset_once() -> None:
+    panel = simulate(np.random.default_rng(0), experts=3, classes=2, cases=5).panel
+    methods = default_methods(panel)
+    assert methods[:2] == ("bayes:quorate", "bayes:paper")
+    plans = [plan(panel, Options(method), read_target("consensus", panel)) for method in methods]
+    assert [found.preset for found in plans if found.preset] == ["quorate", "paper"]
+    assert len(set(methods)) == len(methods)
+
+
+def test_a_run_says_its_preset_and_one_of_another_default_is_not_taken_for_it(tmp_path: Path) -> None:
+    assert options_of("bayes", 0.1, Options()).preset == DEFAULT_PRESET
+    assert options_of("hindsight", 0.1, Options()) == Options("hindsight", 0.1, preset=DEFAULT_PRESET)
+    assert options_of("bayes:paper", 0.1, Options()) == Options("bayes:paper", 0.1)
+    assert options_of("bayes", 0.1, Options(preset="paper")).preset == "paper"
+    table = simulate(np.random.default_rng(0), experts=3, classes=2, cases=15)
+    settings = EvidenceSettings(particles=64)
+    (run,) = paper_runs(len(table), 1)
+    old = Cell(table.source, table.digest, Options("bayes", 0.2, settings=settings), "consensus", run, 0)
+    results = tmp_path / "results.jsonl"
+    results.write_text(run_cell(old, table) + "\n")
+    request = Request(methods=("bayes",), max_errors=(0.2,), runs=1, options=Options(settings=settings))
+    with ThreadPoolExecutor(1) as executor:
+        compare(table, request, results=results, executor=executor)
+    assert len(results.read_text().splitlines()) == 2  # it did not say which preset it was of, and is left alone

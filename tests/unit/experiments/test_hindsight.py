@@ -26,14 +26,13 @@ from quorate.reporting.replay import figures
 from quorate.study.seeds import generator
 
 TABLE = simulate(np.random.default_rng(0), experts=4, classes=2, cases=60, skill=0.9, missing=0.1)
-EVIDENCE = EvidenceSettings(particles=48)
+EVIDENCE = EvidenceSettings(particles=64)
 FULL = Settings(chains=2, warmup=100, draws=200, extensions=1, latents=2000, max_rhat=1.5, min_ess=10.0)
 
 
 @pytest.mark.parametrize("name", ["hindsight", "hindsight:quorate"])
 def test_the_model_is_that_of_all_rows_and_all_votes(name: str) -> None:
-    preset = None if ":" in name else "quorate"
-    options = Options(name, preset=preset, settings=EVIDENCE, max_error=0.05)
+    options = Options(name, settings=EVIDENCE, max_error=0.05)
     report = replay(TABLE, options=options, limit=20, offset=10, seed=7)
     history = everything(TABLE)
     assert np.array_equal(history.votes(), TABLE.votes)
@@ -74,7 +73,7 @@ def test_one_fit_serves_every_allowed_error(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(EvidenceLearner, "update", counted)
     for max_error in (0.01, 0.05):
-        options = Options("hindsight", preset="quorate", settings=EVIDENCE, max_error=max_error)
+        options = Options("hindsight", settings=EVIDENCE, max_error=max_error)
         replay(TABLE, options=options, limit=2, portrayed=False)
     assert len(fits) == 1
 
@@ -115,7 +114,7 @@ def test_a_comparison_shows_the_floor_but_never_recommends_it(tmp_path: Path) ->
 
 
 def test_a_floor_alone_recommends_nothing(tmp_path: Path) -> None:
-    request = Request(("hindsight",), max_errors=(0.2,), runs=1, options=Options(preset="quorate", settings=EVIDENCE))
+    request = Request(("hindsight",), max_errors=(0.2,), runs=1, options=Options(settings=EVIDENCE))
     with ThreadPoolExecutor(1) as executor:
         found = compare(TABLE, request, results=tmp_path / "results.jsonl", executor=executor)
     assert [one.method for one in found.recommendations] == [None]

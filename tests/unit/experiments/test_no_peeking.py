@@ -14,7 +14,7 @@ from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
 from quorate.core.protocols import Predictor, Target
-from quorate.core.settings import Settings
+from quorate.core.settings import EvidenceSettings, Settings
 from quorate.data.synthetic import simulate
 from quorate.data.table import Table
 from quorate.experiments import replay as module
@@ -37,7 +37,8 @@ def flipped(table: Table, asked: list[set[str]]) -> Table:
 @pytest.mark.parametrize(
     "options",
     [
-        Options(max_error=0.1, settings=QUICK),
+        Options(max_error=0.1, settings=EvidenceSettings(particles=64)),
+        Options(method="bayes:paper", max_error=0.1, settings=QUICK),
         Options(method="majority:2", chooser="random"),
         Options(method="infexp", max_error=0.1),
         Options(method="confusion", max_error=0.1),

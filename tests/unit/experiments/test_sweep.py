@@ -167,7 +167,7 @@ def test_a_failed_cell_is_reported_and_the_rest_goes_on(tmp_path: Path) -> None:
 
 def test_a_line_holds_what_the_replay_gave() -> None:
     settings = Settings(chains=2, warmup=20, draws=40, extensions=0, latents=1000, max_rhat=9.0, min_ess=1.0)
-    options = Options(max_error=0.1, settings=settings, ablate=("temperature",))
+    options = Options(max_error=0.1, preset="paper", settings=settings, ablate=("temperature",))
     cell = Cell("made", TABLE.digest, options, "consensus", RunPlan(4, 6, 2), 3)
     line = line_of(run_cell(cell, TABLE))
     report = replay(TABLE, options=options, limit=6, offset=4, shuffle=2, seed=3)

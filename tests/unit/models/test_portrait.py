@@ -198,7 +198,7 @@ def scored(panel: Panel, count: int, seed: int) -> tuple[History, Floats]:
 
 def test_skill_is_that_of_votes_simulated_from_the_model() -> None:
     panel = Panel(["a", "b", "c"], ["ann", "ben", "cho", "dan"], ["net"])
-    settings = EvidenceSettings(particles=32)
+    settings = EvidenceSettings(particles=64)
     history, p = scored(panel, 60, seed=5)
     nobody = from_prior(np.random.default_rng(0), Cases.of(History(panel)), 3, settings)
     theta = 0.7 * np.random.default_rng(6).standard_normal(size(nobody.shape))
@@ -223,7 +223,7 @@ def with_experts(particles: Particles, theta: Floats, values: Floats) -> Floats:
 
 
 def test_experts_who_are_alike_have_equal_skill() -> None:
-    settings = EvidenceSettings(particles=32)
+    settings = EvidenceSettings(particles=64)
     history, _ = scored(THREE, 20, seed=8)
     nobody = from_prior(np.random.default_rng(0), Cases.of(History(THREE)), 2, settings)
     theta = np.random.default_rng(9).standard_normal(size(nobody.shape))
@@ -285,7 +285,7 @@ def test_a_large_panel_is_portrayed_from_sampled_votes() -> None:
     names = [f"expert_{h}" for h in range(20)]
     panel = Panel([str(k) for k in range(10)], names, ["net"])
     history, _ = scored(panel, 30, seed=12)
-    settings = EvidenceSettings(particles=32, panels=640)
+    settings = EvidenceSettings(particles=64, panels=1280)
     predictor = EvidenceLearner(settings).update(np.random.default_rng(0), History(panel), None)
     assert isinstance(predictor, EvidencePredictor)
     found = painted(predictor, history)
@@ -297,7 +297,7 @@ def test_a_large_panel_is_portrayed_from_sampled_votes() -> None:
 
 def test_the_same_seed_paints_the_same_portrait() -> None:
     history = with_a_twin(20)
-    predictor = EvidenceLearner(EvidenceSettings(particles=32)).update(np.random.default_rng(0), history, None)
+    predictor = EvidenceLearner(EvidenceSettings(particles=64)).update(np.random.default_rng(0), history, None)
     assert isinstance(predictor, Portrayable)
     one, two = painted(predictor, history), painted(predictor, history)
     assert np.array_equal(one.skill, two.skill)

@@ -195,6 +195,15 @@ def test_nasty_texts_are_shown_as_they_are_and_never_run(where: str) -> None:
     assert not any(name.startswith("on") for _, attrs in page.tags for name in attrs)
 
 
+def test_each_preset_says_its_model() -> None:
+    comparison = small_comparison()
+    first, second, *rest = comparison.curves
+    named = [dataclasses.replace(first, method="bayes:quorate"), dataclasses.replace(second, method="bayes:paper")]
+    text = Page(rendered(dataclasses.replace(comparison, curves=(*named, *rest), differences=()))).text
+    assert "bayes:quorate the shared-evidence model: learns who agrees with whom" in text
+    assert "bayes:paper the paper's model: learns who agrees with whom" in text
+
+
 def test_the_same_comparison_gives_the_same_page() -> None:
     assert rendered(small_comparison()) == rendered(small_comparison())
 

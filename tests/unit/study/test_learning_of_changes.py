@@ -10,7 +10,7 @@ import pytest
 
 from quorate.assembly import Options, create_study
 from quorate.core.decision import Query
-from quorate.core.settings import Settings
+from quorate.core.settings import EvidenceSettings, Settings
 from quorate.models.full.predictor import FullPredictor
 from quorate.models.full.stored import predictor_from_npz, predictor_to_npz
 from quorate.policy.schedule import never_schedule
@@ -28,7 +28,11 @@ METHODS = {
     "majority": Options(method="majority:2"),
     "all": Options(method="all"),
     "bayes": Options(method="bayes:paper", schedule="every", settings=TINY),
-    "guided": Options(method="until-determined", chooser="entropy", schedule="every", settings=TINY),
+    "quorate": Options(settings=EvidenceSettings(particles=64)),
+    "guided": Options(method="until-determined", chooser="entropy", settings=EvidenceSettings(particles=64)),
+    "guided by the paper's model": Options(
+        method="until-determined", preset="paper", chooser="entropy", schedule="every", settings=TINY
+    ),
     "infexp": Options(method="infexp", schedule="every"),
     "confusion": Options(method="confusion"),
 }

@@ -8,15 +8,18 @@ import pytest
 from quorate.assembly import Options, create_study
 from quorate.core.decision import Settle
 from quorate.core.panel import Panel
-from quorate.core.settings import Settings
+from quorate.core.settings import EvidenceSettings, Settings
 from quorate.errors import InputError
-from quorate.models.full.predictor import FullPredictor
-from quorate.models.full.stored import predictor_from_npz, predictor_to_npz
+from quorate.models.stored import predictor_from_npz, predictor_to_npz
 from quorate.study.journal import MemoryJournal
 from quorate.study.study import Study
 
 PANEL = Panel(["no", "yes"], ["ann", "ben", "cho"], ["net"])
-OPTIONS = Options(schedule="every", settings=Settings(population=8, latents=1000))
+PRESETS = {
+    "quorate": Options(settings=EvidenceSettings(particles=64)),
+    "paper": Options(preset="paper", schedule="every", settings=Settings(population=8, latents=1000)),
+}
+each_preset = pytest.mark.parametrize("options", PRESETS.values(), ids=PRESETS)
 
 
 def walked(study: Study, first: int, last: int) -> None:
@@ -35,24 +38,25 @@ def walked(study: Study, first: int, last: int) -> None:
 
 
 def kept(study: Study) -> bytes:
-    assert isinstance(study.predictor, FullPredictor)
     return predictor_to_npz(study.predictor)
 
 
-def test_it_goes_on_to_the_bit() -> None:
-    whole = create_study(PANEL, options=OPTIONS)
+@each_preset
+def test_it_goes_on_to_the_bit(options: Options) -> None:
+    whole = create_study(PANEL, options=options)
     walked(whole, 0, 4)
     content, journal = kept(whole), MemoryJournal(list(whole.journal))
     walked(whole, 4, 6)
-    resumed = create_study(PANEL, options=OPTIONS, journal=journal, learned=predictor_from_npz(content, PANEL))
+    resumed = create_study(PANEL, options=options, journal=journal, learned=predictor_from_npz(content, PANEL))
     assert kept(resumed) == content
     walked(resumed, 4, 6)
     assert list(resumed.journal) == list(whole.journal)
     assert kept(resumed) == kept(whole)
 
 
-def test_bytes_of_another_panel_or_of_nothing_are_refused() -> None:
-    study = create_study(PANEL, options=OPTIONS)
+@each_preset
+def test_bytes_of_another_panel_or_of_nothing_are_refused(options: Options) -> None:
+    study = create_study(PANEL, options=options)
     with pytest.raises(InputError, match=r"are of 2 classes, 1 classifiers and 3 experts; the panel has 2, 1 and 2"):
         predictor_from_npz(kept(study), Panel(["no", "yes"], ["ann", "ben"], ["net"]))
     with pytest.raises(InputError, match="nothing that quorate has learned"):

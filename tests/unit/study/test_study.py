@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from quorate.assembly import Options, create_study
 from quorate.core.decision import Query, Settle
 from quorate.core.panel import Panel
-from quorate.core.settings import Settings
+from quorate.core.settings import EvidenceSettings, Settings
 from quorate.errors import InputError, PanelError, StudyError
 from quorate.study.journal import MemoryJournal
 from quorate.study.seeds import generator
@@ -105,6 +106,11 @@ def test_asking_only_reads_and_answers_alike() -> None:
 
 
 SMALL = Settings(chains=2, warmup=20, draws=20, extensions=0, latents=2000, max_rhat=9.0, min_ess=1.0)
+PRESETS = {
+    "quorate": Options(settings=EvidenceSettings(particles=64)),
+    "paper": Options(preset="paper", settings=SMALL),
+}
+each_preset = pytest.mark.parametrize("options", PRESETS.values(), ids=PRESETS)
 
 
 def drive(study: Study, cases: int) -> list[object]:
@@ -126,8 +132,8 @@ def drive(study: Study, cases: int) -> list[object]:
     return asked
 
 
-def test_a_study_rebuilt_from_its_journal_asks_the_same_questions() -> None:
-    options = Options(settings=SMALL)
+@each_preset
+def test_a_study_rebuilt_from_its_journal_asks_the_same_questions(options: Options) -> None:
     journal = MemoryJournal()
     whole = create_study(PANEL, options=options, seed=5, journal=journal)
     drive(whole, 4)
@@ -142,15 +148,16 @@ def test_a_study_rebuilt_from_its_journal_asks_the_same_questions() -> None:
     assert whole.history == again.history
 
 
-def test_same_seed_same_questions_another_seed_others() -> None:
-    options = Options(settings=SMALL)
+@each_preset
+def test_same_seed_same_questions_another_seed_others(options: Options) -> None:
     runs = [drive(create_study(PANEL, options=options, seed=seed), 3) for seed in (1, 1, 2)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
 
 
-def test_past_votes_make_a_first_fit_due() -> None:
-    study = create_study(PANEL, options=Options(settings=SMALL))
+@each_preset
+def test_past_votes_make_a_first_fit_due(options: Options) -> None:
+    study = create_study(PANEL, options=options)
     for n in range(7):
         study.import_case(f"past-{n}", {"densenet": [0.3, 0.7]}, {"ann": "abnormal", "cho": "normal"})
     job = study.due()
@@ -162,8 +169,9 @@ def test_past_votes_make_a_first_fit_due() -> None:
         study.adopt(job, job.run())
 
 
-def test_a_window_limits_what_is_learned_from() -> None:
-    study = create_study(PANEL, options=Options(settings=SMALL, window=3))
+@each_preset
+def test_a_window_limits_what_is_learned_from(options: Options) -> None:
+    study = create_study(PANEL, options=replace(options, window=3))
     for n in range(7):
         study.import_case(f"past-{n}", {"densenet": [0.3, 0.7]}, {"ann": "abnormal"})
     job = study.due()

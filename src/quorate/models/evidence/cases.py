@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,8 +69,8 @@ class Cases:
         scores[:, :before] = self.scores
         votes = np.full((n, experts), -1, dtype=np.int64)
         votes[:, : self.votes.shape[1]] = self.votes
-        absent = sum(1 << m for m in range(before, classifiers))
-        return Cases(self.keys, scores, np.where(self.missing > 0, self.missing | absent, 0), votes)
+        absent = np.where(self.missing > 0, self.missing | newcomers(before, classifiers), 0)
+        return Cases(self.keys, scores, absent, votes)
 
 
 def read_scores(probabilities: Floats) -> tuple[Floats, Ints]:
@@ -78,6 +79,34 @@ def read_scores(probabilities: Floats) -> tuple[Floats, Ints]:
     scores = np.where(there[:, :, None], logits(np.where(there[:, :, None], probabilities, 0.5)), 0.0)
     bits = (~there).astype(np.int64) @ (1 << np.arange(probabilities.shape[1], dtype=np.int64))
     return np.ascontiguousarray(scores), bits
+
+
+def newcomers(before: int, after: int) -> int:
+    """The classifiers that came since there were so many, as bits of a number.
+
+    >>> newcomers(1, 3)
+    6
+    """
+    return (1 << after) - (1 << before)
+
+
+def regimes_of(missing: Iterable[int]) -> tuple[int, ...]:
+    """The ways in which classifiers were missing, in the order they came; nobody missing is none of them.
+
+    >>> regimes_of([0, 2, 1, 2])
+    (2, 1)
+    """
+    return tuple(dict.fromkeys(int(bits) for bits in missing if bits))
+
+
+def regime_numbers(missing: Iterable[int], regimes: tuple[int, ...]) -> Ints:
+    """Number of the regime of each case: 0 where nobody is missing.
+
+    >>> regime_numbers([0, 2, 1, 2], (2, 1)).tolist()
+    [0, 1, 2, 1]
+    """
+    numbers = {bits: number for number, bits in enumerate((0, *regimes))}
+    return np.array([numbers[int(bits)] for bits in missing], dtype=np.int64)
 
 
 def difference(before: Cases, after: Cases) -> tuple[Ints, Ints]:

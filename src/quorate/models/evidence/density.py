@@ -33,6 +33,14 @@ class Data(NamedTuple):
     regime: Ints  # (n,) 0 where all classifiers are there, else 1 + the number of the regime
     votes: Ints  # (n, H), -1 where there is none
     power: Floats  # (n,) how much a case counts: 1, or less while it comes or goes
+    counts: Ints  # (1 + R, H) votes of each expert in each regime
+
+
+def make_data(scores: Floats, regime: Ints, votes: Ints, power: Floats, *, regimes: int) -> Data:
+    """Cases for the likelihood, with the votes of each expert counted."""
+    counts = np.zeros((1 + regimes, votes.shape[1]), dtype=np.int64)
+    np.add.at(counts, regime, votes >= 0)
+    return Data(scores, regime, votes, power, counts)
 
 
 @kernel
@@ -50,12 +58,17 @@ def bent(t: float, c: float) -> float:
 
 
 @kernel
-def tabulate(found: Natural, nodes: Nodes) -> Floats:
-    """Odds factors (1 + R, H, K, Q) of each class at each node, classifiers and leanings left out."""
+def tabulate(found: Natural, nodes: Nodes, counts: Ints) -> Floats:
+    """Odds factors (1 + R, H, K, Q) of each class at each node, classifiers and leanings left out.
+
+    Those of an expert without a vote in a regime, by `counts` (1 + R, H), are not filled in.
+    """
     H, K = found.attention.shape
     result = np.empty((found.sigma.shape[0], H, K, nodes.weight.shape[0]))
     for r in range(result.shape[0]):
         for h in range(H):
+            if counts[r, h] == 0:
+                continue
             for k in range(K):
                 pull = found.attention[h, k] * found.sigma[r, k]
                 for q in range(nodes.weight.shape[0]):
@@ -132,7 +145,7 @@ def log_likelihood(theta: Floats, model: Model, data: Data, slope: bool, gradien
     nodes = model.nodes
     Q = nodes.weight.shape[0]
     found = natural(theta, model.shape, model.B, model.prior, model.alone)
-    factors = tabulate(found, nodes)
+    factors = tabulate(found, nodes, data.counts)
     by = no_slopes(K, H, M, R)
     odds, shrink = np.empty((H, K, Q)), np.empty((H, Q))
     weight, part, evidence = np.empty(Q), np.empty(Q), np.empty(K)

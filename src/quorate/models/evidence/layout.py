@@ -85,6 +85,11 @@ def expert_at(shape: Shape, h: int) -> int:
     return regime_at(shape, shape.regimes) + h * (2 * shape.classes + 1)
 
 
+def residuals_at(shape: Shape) -> Ints:
+    """Places of the experts' residuals, whose common sign the model leaves open."""
+    return np.array([expert_at(shape, h) + 2 for h in range(shape.experts)])
+
+
 @kernel
 def along(theta: Floats, at: int, B: Floats, k: int) -> float:
     """What class k gets of K-1 differences between classes."""

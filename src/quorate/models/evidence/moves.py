@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +10,8 @@ import numpy as np
 from quorate.core.arrays import Floats
 from quorate.models.compiled import kernel
 from quorate.models.evidence.density import Data, Model, log_likelihood
+from quorate.models.parts import in_parts
 
-THREADS = 2
 LEAPS = 5
 """Steps of one move."""
 JITTER = (0.7, 1.3)
@@ -50,13 +47,17 @@ def kick(root: Floats, gradient: Floats, step: float, momentum: Floats) -> None:
 
 
 @kernel
-def drift(root: Floats, momentum: Floats, step: float, theta: Floats) -> None:
-    """Add step root momentum to the parameters."""
-    for a in range(theta.shape[0]):
-        total = 0.0
-        for b in range(a + 1):
-            total += root[a, b] * momentum[b]
-        theta[a] += step * total
+def drift(turned: Floats, momentum: Floats, step: float, way: Floats, theta: Floats) -> None:
+    """Add step root momentum to the parameters; `turned` is root', whose rows lie side by side, and `way` (D,) room."""
+    D = theta.shape[0]
+    for a in range(D):
+        way[a] = 0.0
+    for b in range(D):
+        push = momentum[b]
+        for a in range(b, D):
+            way[a] += turned[b, a] * push
+    for a in range(D):
+        theta[a] += step * way[a]
 
 
 @kernel
@@ -68,7 +69,8 @@ def move(
     `root` is a lower triangular factor of about the posterior's covariance.
     """
     B, D = theta.shape
-    gradient, momentum, place = np.empty(D), np.empty(D), np.empty(D)
+    gradient, momentum, place, way = np.empty(D), np.empty(D), np.empty(D), np.empty(D)
+    turned = root.T.copy()
     for p in range(B):
         kinetic = 0.0
         for d in range(D):
@@ -80,7 +82,7 @@ def move(
         length = step * chances.stretch[p]
         for _ in range(leaps):
             kick(root, gradient, 0.5 * length, momentum)
-            drift(root, momentum, length, place)
+            drift(turned, momentum, length, way, place)
             density = log_posterior(place, model, data, gradient)
             kick(root, gradient, 0.5 * length, momentum)
             if not density > -1e200:  # NaN too
@@ -101,14 +103,6 @@ def log_likelihoods(theta: Floats, model: Model, data: Data, result: Floats) -> 
     unused = np.empty(0)
     for p in range(theta.shape[0]):
         result[p] = log_likelihood(theta[p], model, data, False, unused)
-
-
-def in_parts(work: Callable[[int, int], None], count: int) -> None:
-    """Let each thread do a part of so many."""
-    cuts = np.linspace(0, count, THREADS + 1).round().astype(int).tolist()
-    with ThreadPoolExecutor(THREADS) as pool:
-        for done in [pool.submit(work, start, stop) for start, stop in pairwise(cuts)]:
-            done.result()
 
 
 def moved(

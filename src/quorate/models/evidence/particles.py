@@ -11,9 +11,9 @@ import numpy as np
 from quorate.core.arrays import Floats, Ints
 from quorate.core.settings import EvidenceSettings
 from quorate.errors import HealthError
-from quorate.models.evidence.cases import Cases, difference
-from quorate.models.evidence.density import Data, Model
-from quorate.models.evidence.layout import Prior, Shape, expert_at, grown, size
+from quorate.models.evidence.cases import Cases, difference, newcomers, regime_numbers, regimes_of
+from quorate.models.evidence.density import Data, Model, make_data
+from quorate.models.evidence.layout import Prior, Shape, grown, residuals_at, size
 from quorate.models.evidence.moves import likelihoods, moved
 from quorate.models.evidence.nodes import contrasts, make_nodes
 from quorate.models.patterns import effective
@@ -82,12 +82,9 @@ class Particles:
 
     def data(self, cases: Cases, power: Floats | float = 1.0) -> Data:
         """Cases for the likelihood; each counts by its power."""
-        return Data(cases.scores, self.regime(cases.missing), cases.votes, np.broadcast_to(power, len(cases)).copy())
-
-    def regime(self, missing: Ints) -> Ints:
-        """Number of the regime of each case: 0 where nobody is missing."""
-        numbers = {0: 0, **{bits: 1 + r for r, bits in enumerate(self.regimes)}}
-        return np.array([numbers[int(bits)] for bits in missing], dtype=np.int64)
+        regime = regime_numbers(cases.missing, self.regimes)
+        powers = np.broadcast_to(power, len(cases)).copy()
+        return make_data(cases.scores, regime, cases.votes, powers, regimes=len(self.regimes))
 
 
 def make_model(settings: EvidenceSettings, shape: Shape, regimes: tuple[int, ...]) -> Model:
@@ -149,11 +146,11 @@ def carried(rng: np.random.Generator, before: Particles, cases: Cases) -> Partic
 
 def widened(before: Particles, classifiers: int, experts: int, missing: Ints | None = None) -> Particles:
     """Particles with room for experts and classifiers that came since, and for the regimes of some cases."""
-    absent = sum(1 << m for m in range(before.cases.scores.shape[1], classifiers))  # newcomers had no say so far
+    absent = newcomers(before.cases.scores.shape[1], classifiers)  # they had no say so far
     old = before.cases.wider(classifiers, experts)
     so_far = [bits | absent for bits in before.regimes]
     coming = [] if missing is None else missing.tolist()
-    regimes = tuple(bits for bits in dict.fromkeys([*so_far, *old.missing.tolist(), *coming]) if bits)
+    regimes = regimes_of([*so_far, *old.missing.tolist(), *coming])
     shape = Shape(before.classes, experts, classifiers, len(regimes))
     if shape == before.shape:
         return before
@@ -236,7 +233,7 @@ def _shift(before: Particles, after: Floats, root: Floats) -> float:
     Particles that trail behind the posterior all move towards it, a little in every direction or much in one.
     Residuals are left out: with their sign turned to one side they can only move back.
     """
-    rest = np.setdiff1d(np.arange(after.shape[1]), _residuals(before.shape))
+    rest = np.setdiff1d(np.arange(after.shape[1]), residuals_at(before.shape))
     far, weight = (after - before.theta)[:, rest], before.weight
     white = np.linalg.solve(np.linalg.cholesky((root @ root.T)[np.ix_(rest, rest)]), far.T).T
     mean = weight @ white
@@ -251,14 +248,9 @@ def _shift(before: Particles, after: Floats, root: Floats) -> float:
     return float(max(np.abs(z).max(), together))
 
 
-def _residuals(shape: Shape) -> Ints:
-    """Places of the residuals, whose common sign the model leaves open."""
-    return np.array([expert_at(shape, h) + 2 for h in range(shape.experts)])
-
-
 def _folded(particles: Particles) -> Particles:
     """The sign of the residual, which the model leaves open, turned so that particles agree on it."""
-    places = _residuals(particles.shape)
+    places = residuals_at(particles.shape)
     R = particles.theta[:, places]
     leading = np.linalg.eigh((R * particles.weight[:, None]).T @ R)[1][:, -1]
     theta = particles.theta.copy()

@@ -13,7 +13,7 @@ from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
-from quorate.models.evidence.cases import read_scores
+from quorate.models.evidence.cases import read_scores, regime_numbers
 from quorate.models.evidence.draws import siding
 from quorate.models.evidence.health import particle_health
 from quorate.models.evidence.particles import Particles, thicker, widened, with_regime
@@ -92,7 +92,8 @@ class EvidencePredictor:
         particles = with_regime(self.particles, int(missing[0]))
         row = np.full(len(self.panel.experts), -1, dtype=np.int64)
         row[: len(case.available)] = case.vote_row()
-        return particles, Question(scores[0], int(particles.regime(missing)[0]), np.array(experts, dtype=np.int64), row)
+        regime = int(regime_numbers(missing, particles.regimes)[0])
+        return particles, Question(scores[0], regime, np.array(experts, dtype=np.int64), row)
 
     def _table(self, case: Case, experts: tuple[int, ...]) -> Table:
         particles, question = self._question(case, experts)

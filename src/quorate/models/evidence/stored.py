@@ -13,7 +13,7 @@ from quorate.models.evidence.cases import Cases
 from quorate.models.evidence.layout import size
 from quorate.models.evidence.particles import Particles, Trace
 from quorate.models.evidence.predictor import EvidencePredictor
-from quorate.models.packed import health_of, pack, panel_of, reading, unpack
+from quorate.models.packed import UNLEARNED, health_of, pack, panel_of, reading, unpack
 
 FORMAT = 1
 
@@ -49,7 +49,7 @@ def predictor_to_npz(predictor: EvidencePredictor) -> bytes:
 
 def predictor_from_npz(content: bytes, panel: Panel) -> EvidencePredictor:
     """The predictor that `predictor_to_npz` wrote, for its panel; nothing in the bytes is ever run."""
-    with reading("nothing that quorate has learned"):
+    with reading(UNLEARNED):
         about, arrays = unpack(content, FORMAT)
         cases = Cases(tuple(about["keys"]), arrays["scores"], arrays["missing"], arrays["votes"])
         particles = Particles(

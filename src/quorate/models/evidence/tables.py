@@ -11,8 +11,8 @@ from quorate.core.arrays import Floats, Ints
 from quorate.models.compiled import kernel
 from quorate.models.evidence.density import Model, kept, seen_evidence
 from quorate.models.evidence.layout import natural
-from quorate.models.evidence.moves import in_parts
-from quorate.models.products import add_patterns
+from quorate.models.parts import in_parts
+from quorate.models.products import add_patterns, pick
 
 
 class Question(NamedTuple):
@@ -25,27 +25,27 @@ class Question(NamedTuple):
 
 
 @kernel
-def write_chances(theta: Floats, model: Model, question: Question, experts: Ints, chance: Floats) -> None:
-    """How probable each vote of some experts is at each node under one particle: (A K, Q)."""
-    K, Q, r = model.shape.classes, model.nodes.weight.shape[0], question.regime
+def write_chances(theta: Floats, model: Model, question: Question, experts: Ints, nodes: Ints, chance: Floats) -> None:
+    """How probable each vote of some experts is at some nodes (N,) under one particle: (A K, N)."""
+    K, N, r = model.shape.classes, nodes.shape[0], question.regime
     found = natural(theta, model.shape, model.B, model.prior, model.alone)
-    evidence, total = np.empty(K), np.empty(Q)
+    evidence, total = np.empty(K), np.empty(N)
     seen_evidence(found, question.scores, evidence)
     for a in range(experts.shape[0]):
         h = experts[a]
-        for q in range(Q):
+        for q in range(N):
             total[q] = 0.0
         for k in range(K):
             base = found.bias[k] + found.leaning[h, k] + found.attention[h, k] * evidence[k]
             pull = found.attention[h, k] * found.sigma[r, k]
-            for q in range(Q):
-                x = pull * model.nodes.eta[k, q] + found.residual[h] * model.nodes.zeta[k, q]
+            for q in range(N):
+                x = pull * model.nodes.eta[k, nodes[q]] + found.residual[h] * model.nodes.zeta[k, nodes[q]]
                 odds = math.exp(kept(base) + kept(x))
                 chance[a * K + k, q] = odds
                 total[q] += odds
         sober, stray = 1.0 - found.lapse[h], found.lapse[h] / K
         for k in range(K):
-            for q in range(Q):
+            for q in range(N):
                 chance[a * K + k, q] = sober * chance[a * K + k, q] / total[q] + stray
 
 
@@ -56,9 +56,9 @@ def fill(theta: Floats, weight: Floats, model: Model, question: Question, mass: 
     half = A // 2
     left, right = np.empty((K**half, Q)), np.empty((K ** (A - half), Q))
     left_turned, right_turned = np.empty((Q, K**half)), np.empty((Q, K ** (A - half)))
-    chance, own = np.empty((A * K, Q)), np.empty(Q)
+    chance, own, everywhere = np.empty((A * K, Q)), np.empty(Q), np.arange(Q)
     for p in range(theta.shape[0]):
-        write_chances(theta[p], model, question, question.experts, chance)
+        write_chances(theta[p], model, question, question.experts, everywhere, chance)
         for q in range(Q):
             own[q] = weight[p] * model.nodes.weight[q]
         add_patterns(chance, own, K, left, right, left_turned, right_turned, mass[p])
@@ -73,11 +73,11 @@ def draw(
     `start` (P,) and `u` (P, R, U) are points of the unit interval.
     """
     K, Q, R = model.shape.classes, model.nodes.weight.shape[0], votes.shape[1]
-    chance, known = np.empty((question.experts.shape[0] * K, Q)), np.empty((voters.shape[0] * K, Q))
-    own = np.empty(Q)
+    chance, known = np.empty((question.experts.shape[0] * K, min(Q, R))), np.empty((voters.shape[0] * K, Q))
+    own, everywhere = np.empty(Q), np.arange(Q)
+    reached, at = np.empty(min(Q, R), dtype=np.int64), np.empty(R, dtype=np.int64)
     for p in range(theta.shape[0]):
-        write_chances(theta[p], model, question, voters, known)
-        write_chances(theta[p], model, question, question.experts, chance)
+        write_chances(theta[p], model, question, voters, everywhere, known)
         total = 0.0
         for q in range(Q):
             own[q] = model.nodes.weight[q]
@@ -85,17 +85,19 @@ def draw(
                 own[q] *= known[v * K + question.row[voters[v]], q]
             total += own[q]
         seen[p] = total
-        node, below = 0, own[0]
+        node, below, many = 0, own[0], 0
         for r in range(R):
             while node < Q - 1 and below < total * (r + start[p]) / R:
                 node += 1
                 below += own[node]
+            if many == 0 or reached[many - 1] != node:
+                reached[many] = node
+                many += 1
+            at[r] = many - 1
+        write_chances(theta[p], model, question, question.experts, reached[:many], chance)
+        for r in range(R):
             for a in range(question.experts.shape[0]):
-                k, upto = 0, chance[a * K, node]
-                while k < K - 1 and u[p, r, a] > upto:
-                    k += 1
-                    upto += chance[a * K + k, node]
-                votes[p, r, a] = k
+                votes[p, r, a] = pick(chance, a * K, K, at[r], u[p, r, a])
 
 
 def table(theta: Floats, weight: Floats, model: Model, question: Question) -> Floats:

@@ -30,10 +30,10 @@ from quorate.models.full.state import (
 )
 from quorate.models.full.sweep import Record, run
 from quorate.models.health import fit_health
+from quorate.models.parts import THREADS
 
 START_TAU = (0.02, 0.05, 0.15, 0.4)
 """Temperatures that chains start from, far apart so that agreement between them means something."""
-THREADS = 2
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,6 +42,28 @@ class Group(NamedTuple):
 
 
 @kernel
+def _add_odds(gap: float, odds: float, log_odds: float) -> tuple[float, float]:
+    """Odds with those of one more class, whose logarithm is the gap; of odds that overflow, the largest logarithm."""
+    if gap > OVERFLOW:
+        return odds, max(log_odds, gap)
+    return odds + math.exp(gap), log_odds
+
+
+@kernel
+def _add_vote(odds: float, log_odds: float, total: float, product: float) -> tuple[float, float]:
+    """A log probability of votes, which is total - log product, with one more of these odds against it.
+
+    Logarithms are taken of products: they would cost most.
+    """
+    if log_odds > 0.0:
+        return total - log_odds, product
+    product *= 1.0 + odds
+    if product > 1e150:
+        return total - math.log(product), 1.0
+    return total, product
+
+
+@kernel
 def vote_odds(z: Floats, vote: int, tau: float, tempered: bool, scratch: Floats) -> tuple[float, float]:
     """Odds of all other classes against a vote given its latent block (K-1,), and their logarithm if they overflow."""
     K = scratch.shape[0]
@@ -50,12 +72,8 @@ def vote_odds(z: Floats, vote: int, tau: float, tempered: bool, scratch: Floats)
     if not tempered:
         for k in range(K):
             gap = (z[k] if k < K - 1 else 0.0) - own
-            if k == vote:
-                continue
-            if gap > OVERFLOW:
-                log_odds = max(log_odds, gap)
-            else:
-                odds += math.exp(gap)
+            if k != vote:
+                odds, log_odds = _add_odds(gap, odds, log_odds)
         return odds, log_odds
     total = 0.0  # of exponentials against the vote's own, so that each is taken once
     for k in range(K):
@@ -63,13 +81,8 @@ def vote_odds(z: Floats, vote: int, tau: float, tempered: bool, scratch: Floats)
         total += scratch[k]
     sharpness = 1.0 / (total * tau)
     for k in range(K):
-        if k == vote:
-            continue
-        gap = (scratch[k] - 1.0) * sharpness
-        if gap > OVERFLOW:
-            log_odds = max(log_odds, gap)
-        else:
-            odds += math.exp(gap)
+        if k != vote:
+            odds, log_odds = _add_odds((scratch[k] - 1.0) * sharpness, odds, log_odds)
     return odds, log_odds
 
 
@@ -79,7 +92,7 @@ def log_votes(group: Group, expert: int, scale: float, k_shifted: int, shift: fl
     data, z, K = group.data, group.state.z, group.data.K
     first = first_expert(data) + expert * (K - 1)
     block, scratch = np.empty(K - 1), np.empty(K)
-    total, product = 0.0, 1.0  # logarithms are taken of products: they would cost most
+    total, product = 0.0, 1.0
     for a in range(data.counts[expert]):
         i = data.voters[expert, a]
         vote = data.votes[i, expert]
@@ -93,13 +106,7 @@ def log_votes(group: Group, expert: int, scale: float, k_shifted: int, shift: fl
             odds, log_odds = (math.exp(gap), 0.0) if gap < OVERFLOW else (0.0, gap)
         else:
             odds, log_odds = vote_odds(block, vote, tau, group.prior.tempered, scratch)
-        if log_odds > 0.0:
-            total -= log_odds
-            continue
-        product *= 1.0 + odds
-        if product > 1e150:
-            total -= math.log(product)
-            product = 1.0
+        total, product = _add_vote(odds, log_odds, total, product)
     return total - math.log(product)
 
 
@@ -151,18 +158,8 @@ def log_density_tau(t: float, line: TemperatureLine) -> float:
     for row in range(line.gaps.shape[0]):
         odds, log_odds = 0.0, 0.0
         for k in range(line.gaps.shape[1]):
-            gap = line.gaps[row, k] / tau
-            if gap > OVERFLOW:
-                log_odds = max(log_odds, gap)
-            else:
-                odds += math.exp(gap)
-        if log_odds > 0.0:
-            total -= log_odds
-            continue
-        product *= 1.0 + odds
-        if product > 1e150:
-            total -= math.log(product)
-            product = 1.0
+            odds, log_odds = _add_odds(line.gaps[row, k] / tau, odds, log_odds)
+        total, product = _add_vote(odds, log_odds, total, product)
     return total - math.log(product)
 
 

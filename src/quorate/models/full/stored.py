@@ -14,7 +14,7 @@ from quorate.models.full.gibbs import Chain, Chains
 from quorate.models.full.population import Cases, Population, Update
 from quorate.models.full.predictor import FullPredictor
 from quorate.models.full.state import State, Widths, make_data, make_prior
-from quorate.models.packed import as_array, health_of, pack, panel_of, reading, unpack
+from quorate.models.packed import UNLEARNED, as_array, health_of, pack, panel_of, reading, unpack
 
 FORMAT = 1
 
@@ -36,7 +36,7 @@ def predictor_to_npz(predictor: FullPredictor) -> bytes:
 
 def predictor_from_npz(content: bytes, panel: Panel) -> FullPredictor:
     """The predictor that `predictor_to_npz` wrote, for its panel; nothing in the bytes is ever run."""
-    with reading("nothing that quorate has learned"):
+    with reading(UNLEARNED):
         about, arrays = unpack(content, FORMAT)
         draws = Draws.from_npz(arrays["draws"].tobytes())
         settings, health = Settings(**about["settings"]), health_of(about["health"])
@@ -70,7 +70,7 @@ def population_to_npz(population: Population) -> bytes:
 
 def population_from_npz(content: bytes, settings: Settings) -> Population:
     """The population that `population_to_npz` wrote, under the settings it had; nothing in the bytes is ever run."""
-    with reading("not chains of quorate"):
+    with reading("these bytes are not chains of quorate"):
         about, arrays = unpack(content, FORMAT)
         cases = Cases(tuple(about["keys"]), arrays["log_ratios"], arrays["votes"], about["classes"])
         states = [arrays[f"state_{name}"] for name in State._fields]

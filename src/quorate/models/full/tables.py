@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -12,10 +11,10 @@ from quorate.core.arrays import Floats, Ints
 from quorate.errors import HealthError
 from quorate.models.compiled import kernel
 from quorate.models.full.walk import Question, given_classifiers, make_room, walk_unasked, walk_voters
+from quorate.models.parts import in_parts
 from quorate.models.points import even_steps
-from quorate.models.products import add_patterns, cast
+from quorate.models.products import add_patterns, pick
 
-THREADS = 2
 LEAST_POINT = 1e-16
 """Points of the unit interval stay above it, so that they have a logarithm."""
 
@@ -77,12 +76,13 @@ def fill(
             )
         else:
             for h in range(question.unasked):
-                cast(room.chance, h * question.classes, question.classes, room.u, at + h, h, votes[i])
+                for r in range(R):
+                    votes[i, r, h] = pick(room.chance, h * question.classes, question.classes, r, room.u[at + h, r])
     return True
 
 
 def answer(
-    rng: np.random.Generator, question: Question, draws: Posterior, *, repeats: int, threads: int = THREADS
+    rng: np.random.Generator, question: Question, draws: Posterior, *, repeats: int, threads: int | None = None
 ) -> Answer:
     """Weighted latents of one case, `repeats` for each draw; the number of threads changes nothing but the time.
 
@@ -101,10 +101,7 @@ def answer(
         own = Posterior(*(array[here] for array in draws))
         return fill(question, own, steps, shifts[here], log_weight[here], mass[here], votes[here])
 
-    cuts = np.linspace(0, S, threads + 1).round().astype(int).tolist()
-    with ThreadPoolExecutor(threads) as pool:
-        done = list(pool.map(part, cuts[:-1], cuts[1:]))
-    if not all(done):
+    if not all(in_parts(part, S, threads=threads)):
         raise HealthError("a correlation matrix is so far from positive definite that nothing can be simulated from it")
     top = log_weight.max(axis=1, keepdims=True)
     mass *= np.exp(top - top.max()) / repeats

@@ -6,14 +6,14 @@ import numpy as np
 
 from quorate.core.arrays import Floats, Ints
 from quorate.core.settings import EvidenceSettings
-from quorate.models.evidence.cases import Cases, read_scores
+from quorate.models.evidence.cases import Cases, read_scores, regime_numbers, regimes_of
 from quorate.models.evidence.density import Model
 from quorate.models.evidence.layout import Shape, natural, size
 from quorate.models.evidence.particles import make_model
 from quorate.models.evidence.simulated import simulate
 from quorate.models.full.simplex import softmax
 
-SETTINGS = EvidenceSettings(particles=32, nodes=32)
+SETTINGS = EvidenceSettings(particles=64, nodes=32)
 
 
 def made_up(
@@ -24,12 +24,10 @@ def made_up(
     probabilities = softmax(rng.normal(0.0, 2.0, (n, classifiers, classes)))
     probabilities[rng.random((n, classifiers)) < missing] = np.nan
     scores, absent = read_scores(probabilities)
-    regimes = tuple(dict.fromkeys(int(bits) for bits in absent if bits))
+    regimes = regimes_of(absent)
     model = make_model(SETTINGS, Shape(classes, experts, classifiers, len(regimes)), regimes)
     truth = rng.standard_normal(size(model.shape))
-    numbers = {0: 0, **{bits: 1 + r for r, bits in enumerate(regimes)}}
-    regime = np.array([numbers[int(bits)] for bits in absent])
-    votes = simulate(rng, truth, model, scores, regime)
+    votes = simulate(rng, truth, model, scores, regime_numbers(absent, regimes))
     votes[rng.random(votes.shape) < 0.3] = -1
     return Cases(tuple(f"case-{i}" for i in range(n)), scores, absent, votes), model, truth
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorate.core.arrays import Ints
-from quorate.models.evidence.cases import Cases
-from quorate.models.evidence.density import Data, Model, bent, log_likelihood
+from quorate.models.evidence.cases import Cases, regime_numbers, regimes_of
+from quorate.models.evidence.density import Data, Model, bent, log_likelihood, make_data
 from quorate.models.evidence.layout import Shape, classifier_at, expert_at, grown, regime_at, size
 from tests.unit.models.evidence import panels
 
@@ -20,14 +20,14 @@ SHAPES = [
 
 
 def regime_of(cases: Cases, model: Model) -> Ints:
-    seen = dict.fromkeys(int(bits) for bits in cases.missing if bits)
-    numbers = {0: 0, **{bits: 1 + r for r, bits in enumerate(seen)}}
-    assert len(seen) == model.shape.regimes
-    return np.array([numbers[int(bits)] for bits in cases.missing])
+    regimes = regimes_of(cases.missing)
+    assert len(regimes) == model.shape.regimes
+    return regime_numbers(cases.missing, regimes)
 
 
 def data_of(cases: Cases, model: Model, power: float = 1.0) -> Data:
-    return Data(cases.scores, regime_of(cases, model), cases.votes, np.full(len(cases), power))
+    powers = np.full(len(cases), power)
+    return make_data(cases.scores, regime_of(cases, model), cases.votes, powers, regimes=model.shape.regimes)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -10,7 +10,7 @@ import pytest
 
 from quorate.core.panel import Panel
 from quorate.models.evidence.draws import in_own_units, siding, to_datatree
-from quorate.models.evidence.layout import Shape, expert_at, natural
+from quorate.models.evidence.layout import Shape, natural, residuals_at
 from quorate.models.evidence.nodes import make_nodes
 from quorate.models.evidence.particles import Particles, carried, from_prior
 from tests.unit.models.evidence import panels
@@ -40,7 +40,7 @@ def test_every_parameter_has_its_name_and_the_panels_names_on_its_axes() -> None
     assert {str(name): found.dims for name, found in posterior.data_vars.items()} == {
         name: ("chain", "draw", *axes) for name, axes in expected.items()
     }
-    assert posterior["trust"].shape == (1, 32, 2, 3)
+    assert posterior["trust"].shape == (1, 64, 2, 3)
     assert posterior["expert"].to_numpy().tolist() == ["ann", "ben", "cho"]
     assert posterior["class"].to_numpy().tolist() == ["a", "b", "c"]
     assert posterior["classifier"].to_numpy().tolist() == ["net", "web"]
@@ -48,7 +48,7 @@ def test_every_parameter_has_its_name_and_the_panels_names_on_its_axes() -> None
 
 def test_the_draws_have_equal_weight_and_are_always_the_same() -> None:
     particles = made_up()
-    first = np.zeros(32)
+    first = np.zeros(64)
     first[5], first[9] = math.log(3.0), -1e9  # three times as much as others, and nothing
     apart = np.random.default_rng(3).standard_normal(particles.theta.shape)
     particles = replace(particles, theta=apart, log_weight=first)
@@ -65,7 +65,7 @@ def test_ways_in_which_classifiers_were_missing_are_named() -> None:
     posterior = to_datatree(particles, PANEL)["posterior"]
     names = posterior["without"].to_numpy().tolist()
     assert sorted(names) == ["net", "net, web", "web"]
-    assert posterior["sigma_without"].shape == (1, 32, 3, 3)
+    assert posterior["sigma_without"].shape == (1, 64, 3, 3)
 
 
 def test_values_are_those_of_the_layout() -> None:
@@ -82,15 +82,15 @@ def test_siding_is_the_correlation_of_what_is_left_of_a_choice() -> None:
     shape: Shape = particles.shape
     theta = particles.theta.copy()
     theta[:, 3] = 0.0  # the residual's scale at its median, 1
-    theta[:, [expert_at(shape, h) + 2 for h in range(3)]] = [2.0, 2.0, -1.0]
+    theta[:, residuals_at(shape)] = [2.0, 2.0, -1.0]
     values = siding(replace(particles, theta=theta))
-    assert values.shape == (32, 3, 3)
+    assert values.shape == (64, 3, 3)
     left = math.pi**2 / 3 * (shape.classes - 1) / (2 * shape.classes)
     assert values[0, 0, 1] == pytest.approx(4 / (4 + left))
     assert values[0, 0, 2] == pytest.approx(-2 / math.sqrt((4 + left) * (1 + left)))
     assert values[0].diagonal().tolist() == [1, 1, 1]
     turned = theta.copy()
-    turned[:, [expert_at(shape, h) + 2 for h in range(3)]] *= -1.0
+    turned[:, residuals_at(shape)] *= -1.0
     assert np.array_equal(siding(replace(particles, theta=turned)), values)
 
 

@@ -7,11 +7,13 @@ import quorate
 from quorate.core.case import Case, open_case
 from quorate.core.history import History
 from quorate.core.panel import Panel
-from quorate.core.settings import EvidenceSettings
+from quorate.core.settings import EVIDENCE_RANGES, EvidenceSettings
 from quorate.core.target import parse_target
 from quorate.errors import HealthError
 from quorate.models.evidence.learner import EvidenceLearner
+from quorate.models.evidence.particles import RESAMPLED
 from quorate.models.evidence.predictor import EvidencePredictor
+from quorate.models.patterns import FEWEST_EFFECTIVE, FEWEST_LATENTS
 
 SETTINGS = EvidenceSettings(particles=64, nodes=32, panels=2000)
 PANEL = Panel(["no", "yes"], ["ann", "ben", "cho"], ["m"])
@@ -140,7 +142,7 @@ def test_a_study_rebuilt_from_its_journal_asks_the_same() -> None:
 
 def test_a_large_panel_decides_when_the_last_vote_is_in() -> None:
     panel = Panel(["no", "yes"], [f"e{h}" for h in range(13)], ["m"])
-    settings = EvidenceSettings(particles=32, panels=1000)
+    settings = EvidenceSettings(particles=64, panels=1000)
     study = quorate.create_study(panel, options=quorate.Options(preset="quorate", settings=settings), max_error=0.0)
     study.open("close", {"m": [0.5, 0.5]})
     count = 0
@@ -148,6 +150,22 @@ def test_a_large_panel_decides_when_the_last_vote_is_in() -> None:
         study.tell("close", step.expert, ("no", "yes")[count % 2])
         count += 1
     assert (count, step.outcome, step.reason) == (13, "no", "certain")
+
+
+@pytest.mark.parametrize("experts", [3, 13])  # a table, and sampled votes
+def test_with_the_smallest_settings_a_forecast_can_pass_its_gate(experts: int) -> None:
+    fewest, panels = (int(EVIDENCE_RANGES[name][0]) for name in ("particles", "panels"))
+    assert RESAMPLED * fewest > FEWEST_EFFECTIVE
+    assert RESAMPLED * panels > FEWEST_LATENTS
+    panel = Panel(["no", "yes"], [f"e{h}" for h in range(experts)], ["m"])
+    cases = []
+    for n in range(8):
+        case = open_case(panel, f"case-{n}", {"m": [0.8, 0.2] if n % 2 else [0.2, 0.8]})
+        cases.append(case.with_vote(0, (n + 1) % 2).with_vote(1, (n + 1) % 2))
+    learner, rng = EvidenceLearner(EvidenceSettings(particles=fewest, panels=panels)), np.random.default_rng(0)
+    found = learner.update(rng, History(panel, tuple(cases)), None)
+    case = open_case(panel, "new", {"m": [0.8, 0.2]}).with_vote(0, 0)
+    assert found.forecast(rng, case, parse_target("consensus", panel)).health.healthy
 
 
 def test_many_particles_can_be_refined() -> None:

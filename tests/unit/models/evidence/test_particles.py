@@ -10,7 +10,7 @@ from quorate.core.settings import EvidenceSettings
 from quorate.models.evidence import particles as module
 from quorate.models.evidence.cases import Cases, difference
 from quorate.models.evidence.health import particle_health
-from quorate.models.evidence.layout import expert_at, size
+from quorate.models.evidence.layout import expert_at, residuals_at, size
 from quorate.models.evidence.moves import likelihoods
 from quorate.models.evidence.particles import Particles, carried, from_nothing, from_prior, refreshed, resampled
 from quorate.models.patterns import effective
@@ -98,7 +98,7 @@ def test_in_between_particles_are_moved_in_turn() -> None:
 @pytest.mark.parametrize("window", [50, 60])
 def test_a_full_window_is_checked_now_and_then(window: int) -> None:
     cases, _, _ = panels.made_up(4, n=window + 60, classes=2, experts=2)
-    found = replace(learned(cases.some(np.arange(window)), 2, particles=32), unmoved=0)
+    found = replace(learned(cases.some(np.arange(window)), 2, particles=64), unmoved=0)
     generator, every = rng(), 0
     for n in range(window + 1, window + 61):
         found = refreshed(generator, carried(generator, found, cases.some(np.arange(n - window, n))))
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_particles() -> None:
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     cases, _, _ = panels.made_up(7, n=6)
     one = learned(cases, 3)
-    monkeypatch.setattr("quorate.models.evidence.moves.THREADS", 1)
+    monkeypatch.setattr("quorate.models.parts.THREADS", 1)
     assert np.array_equal(one.theta, learned(cases, 3).theta)
 
 
@@ -174,7 +174,7 @@ def test_from_nothing_and_case_by_case_agree() -> None:
     stream = learned(cases, 2, particles=512)
     spread = np.sqrt(at_once.weight @ (at_once.theta - weighted_mean(at_once)) ** 2)
     z = (weighted_mean(at_once) - weighted_mean(stream)) / spread * np.sqrt(256 / 2)
-    rho = [expert_at(stream.shape, h) + 2 for h in range(3)]
+    rho = residuals_at(stream.shape)
     assert np.abs(np.delete(z, rho)).max() < 4.5
 
 

@@ -24,7 +24,7 @@ from quorate.study.journal import MemoryJournal
 from quorate.study.study import Study
 
 PANEL = Panel(["no", "yes"], ["ann", "ben", "cho"], ["net", "web"])
-SETTINGS = EvidenceSettings(particles=48)
+SETTINGS = EvidenceSettings(particles=64)
 LEARNER = EvidenceLearner(SETTINGS)
 
 
