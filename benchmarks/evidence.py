@@ -21,8 +21,8 @@ from quorate.models.evidence.predictor import EvidencePredictor
 LARGE = (20, 10, 250)
 """Experts, classes and cases of a large panel."""
 HISTORIES = (100, 1000, 20_000)
-UPDATES = 20
-"""Updates that are timed with so long a history."""
+UPDATES = 60
+"""Updates that are timed with so long a history: all particles are moved in one of them at least."""
 
 
 def evidence(found: dict[str, Table], cases: int) -> Iterator[Figure]:
