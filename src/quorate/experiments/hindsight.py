@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from quorate.assembly import Options, Plan, plan, read_target
+from quorate.assembly import PRESETS, Options, Plan, plan, read_target
 from quorate.core.history import History
 from quorate.core.protocols import Predictor, Target
 from quorate.data.cells import ABSENT
@@ -36,6 +36,9 @@ def as_method(options: Options) -> Options:
     """
     if not in_hindsight(options.method):
         return options
+    if options.method.endswith(":"):
+        named = " or ".join(f"{NAME}:{preset}" for preset in PRESETS)
+        raise SettingsError(f"unknown method {options.method!r}; expected {NAME} or {named}")
     for option, value in {"schedule": options.schedule, "window": options.window}.items():
         if value is not None:
             raise SettingsError(

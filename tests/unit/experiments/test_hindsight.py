@@ -85,6 +85,11 @@ def test_options_of_learning_are_refused() -> None:
         as_method(Options("hindsight", window=5))
 
 
+def test_half_a_name_is_refused_as_it_was_typed() -> None:
+    with pytest.raises(SettingsError, match="unknown method 'hindsight:'; expected hindsight or hindsight:quorate or"):
+        as_method(Options("hindsight:"))
+
+
 def test_other_presets_and_live_studies_do_not_know_it() -> None:
     with pytest.raises(SettingsError, match="unknown preset 'magic'"):
         replay(TABLE, options=Options("hindsight:magic"))
