@@ -137,8 +137,8 @@ def lower_bound(runs: Sequence[Sum]) -> float:
 def table(found: Sequence[Sum]) -> str:
     """A row for each panel and allowed error, in Markdown."""
     rows = [
-        "| panel | allowed | queries, `quorate` | `paper` | difference (95 %) | floor | errors of `quorate` / stated "
-        "| rate (at least, 95 %) | errors of `paper` / stated |",
+        "| panel | allowed | queries, `quorate` | `paper` | difference (95 %) | in hindsight "
+        "| errors of `quorate` / stated | rate (at least, 95 %) | errors of `paper` / stated |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for panel, title in PANELS.items():
@@ -206,7 +206,7 @@ def curves(found: Sequence[Sum]) -> Drawing:
         for method, colour, mark, label in (
             (THEIRS, ACTUAL, "s", "preset paper"),
             (OURS, STATED, "o", "preset quorate"),
-            (FLOOR, MUTED, "_", "floor: fitted in hindsight"),
+            (FLOOR, MUTED, "_", "fitted in hindsight"),
         ):
             allowed = levels(s for s in found if s.method == method and s.panel == panel)
             if allowed:

@@ -31,8 +31,8 @@ from quorate.data.table import Table
 from quorate.models.evidence import particles
 from quorate.models.evidence.nodes import Nodes, make_nodes
 
-SETS = (*PAPER_SETS, "sleep5", "mammo15")
-CASES = 150
+STRETCHES = {**dict.fromkeys(PAPER_SETS, (2, 150)), "sleep5": (1, 75), "mammo15": (1, 75)}
+"""How many stretches of each panel, and how many cases in one."""
 FREEDOM = 4.0
 """Degrees of freedom of evidence with heavy tails."""
 VARIANTS = {
@@ -153,8 +153,9 @@ def main() -> None:
     found = {(line["panel"], line["start"], line["variant"]): line for line in lines}
     with given.out.open("a") as out:
         for variant in given.variants:
-            for name, table in recorded(SETS).items():
-                for start in (0, len(table) // 2):
+            for name, table in recorded(tuple(STRETCHES)).items():
+                count, cases = STRETCHES[name]
+                for start in range(0, count * (len(table) // count), len(table) // count):
                     key = (name, start, variant)
                     if key in found or (variant == FULL and len(table.panel.experts) > 10):
                         continue
@@ -162,7 +163,7 @@ def main() -> None:
                     if variant == "heavy tails":
                         changed = mock.patch.object(particles, "make_nodes", heavy)
                     with changed:
-                        scores = run(table, range(start, min(start + CASES, len(table))), variant)
+                        scores = run(table, range(start, start + cases), variant)
                     found[key] = {"panel": name, "start": start, "variant": variant, **scores}
                     out.write(json.dumps(found[key]) + "\n")
                     out.flush()
