@@ -63,6 +63,10 @@ def compare(
         typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings of a model, such as particles=512."),
     ] = None,
     schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
+    chooser: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whom a model asks: entropy, stop, lookahead, random or panel."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same answers.")] = 0,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes at a time; one a core if not given.")
@@ -98,7 +102,7 @@ def compare(
         runs=runs,
         target=target,
         costs=prices,
-        options=Options(schedule=schedule, settings=read_settings(changed)),
+        options=Options(schedule=schedule, chooser=chooser, settings=read_settings(changed)),
         seed=seed,
     )
     _check(votes, request)
@@ -164,7 +168,9 @@ def _check(votes: Table, request: Request) -> None:
         paper_runs(len(votes), request.runs)
     models = [method for method in request.methods if method.partition(":")[0] in ("bayes", NAME)]
     if request.options != Options() and not models:
-        raise typer.BadParameter("--set and --schedule change the model, and no method of it is compared; add bayes")
+        raise typer.BadParameter(
+            "--set, --schedule and --chooser change the model, and no method of it is compared; add bayes"
+        )
     planned = [options_of(method, Options().max_error, request.options) for method in models]
     for options in planned:
         plan(votes.panel, as_method(options), target)

@@ -40,7 +40,8 @@ def replay(
     window: Annotated[int | None, typer.Option(metavar="N", help="Learn from the last N cases only.")] = None,
     schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
     chooser: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whom to ask: entropy, accuracy, random or panel.")
+        str | None,
+        typer.Option(metavar="NAME", help="Whom to ask: entropy, stop, lookahead, accuracy, random or panel."),
     ] = None,
     engine: Annotated[str | None, typer.Option(metavar="NAME", help="Sampler of model full: gibbs or nuts.")] = None,
     ablate: Annotated[
