@@ -31,7 +31,7 @@ def _costs(experts: tuple[str, ...], given: Mapping[str, float] | Sequence[float
     found = dict.fromkeys(experts, 1.0)
     for name, cost in (named or {}).items():
         if name not in found:
-            raise PanelError(f"a cost for {name!r}, who is no expert; the panel has {', '.join(experts)}")
+            raise PanelError(f"no expert {name!r} to have a cost; the panel has {', '.join(experts)}")
         try:
             found[name] = float(cost)
         except (TypeError, ValueError):

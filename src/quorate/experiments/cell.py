@@ -78,7 +78,7 @@ def line_of(text: str) -> Line:
 
 def run_cell(cell: Cell, table: Table) -> str:
     """Run one cell; returns its line. Runs in any process that has quorate."""
-    plan = cell.run
+    plan, table = cell.run, table.priced(cell.costs)
     rows = choose_rows(len(table), limit=plan.limit, offset=plan.offset, shuffle=plan.shuffle)
     report = replay(
         table,
