@@ -156,6 +156,8 @@ def comparison_of(
         ),
         data_sha256=table.digest,
         seed=request.seed,
+        chooser=request.options.chooser,
+        cost_blind=request.options.cost_blind,
     )
 
 

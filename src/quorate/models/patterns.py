@@ -83,7 +83,7 @@ class Table:
         stacked = np.array(joint).reshape(len(unasked), self.classes, weights.shape[1])
         # A latent's weight is at most 1, so that weights leave no fewer effective latents than their sum.
         latents = self.latents * float(rest.sum() / self._total)
-        ways = rows[:, list(unasked)]
+        ways = rows.take(unasked, axis=1)
         return Marginals(by_draw, stacked, weights.max(axis=0) > 0, latents, ways, mass, whole=True)
 
     @cached_property

@@ -132,8 +132,8 @@ def two_votes_deep(rule: Rule, outlook: Outlook, experts: tuple[str, ...], price
     prior = np.zeros(alone.shape[-1]) if outlook.whole else outlook.mass.sum(axis=0) / len(outlook.mass)
     reached = alone.sum(axis=2)  # (F, K)
     unsettled = ~rule.enough(given_votes(together + prior)) * together.sum(axis=4)  # (F, F, K, K)
-    then = np.broadcast_to(_cheapest_left(price, few)[:, :, None], unsettled.shape[:3])
-    ahead = price[few][None, :, None] * reached[:, None, :] + then * unsettled.sum(axis=3)  # (F, F, K)
+    then = _cheapest_left(price, few)[:, :, None] * unsettled.sum(axis=3)
+    ahead = price[few][None, :, None] * reached[:, None, :] + then  # (F, F, K)
     ahead[np.arange(len(few)), np.arange(len(few))] = np.inf if len(few) > 1 else 0.0  # nobody is asked twice
     later = np.where(rule.enough(given_votes(alone + prior)), 0.0, ahead.min(axis=1)).sum(axis=1)
     found: Floats = np.full(len(price), np.inf)

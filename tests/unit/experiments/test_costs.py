@@ -98,6 +98,7 @@ def test_costs_steer_a_comparison_unless_it_is_blind(tmp_path: Path) -> None:
     added = [line_of(text).cell for text in results.read_text().splitlines()[len(plain) :]]
     assert {cell.options.method for cell in added} == {"bayes", "confusion"}  # to ask everyone is to ask everyone
     assert {cell.costs for cell in added} == {(5.0, 1.0, 1.0, 1.0)}
+    assert (blind.cost_blind, weighed.cost_blind) == (True, False)
     assert blind.costs == weighed.costs == {"expert_1": 5.0, "expert_2": 1.0, "expert_3": 1.0, "expert_4": 1.0}
     dear = [
         next(c.points[0].by_expert["expert_1"] for c in found.curves if c.method == "bayes")
