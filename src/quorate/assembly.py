@@ -12,8 +12,9 @@ from quorate.core.protocols import Chooser, Learner, Predictor, Stopper, Target
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.core.target import FunctionTarget, Votes, parse_target
 from quorate.errors import SettingsError
+from quorate.policy.choosers import choosers, orders, seeing
 from quorate.policy.greedy import EpsilonGreedy, TiesAtRandom
-from quorate.policy.information import InformationGain, PanelOrder, RandomOrder
+from quorate.policy.information import InformationGain
 from quorate.policy.schedule import SCHEDULES, Schedule, every_schedule, never_schedule
 from quorate.policy.stopping import ErrorBelow, VotesSeen
 from quorate.study.journal import Journal
@@ -60,6 +61,7 @@ class Options:
     engine: str | None = None
     ablate: tuple[str, ...] = ()
     settings: Settings | EvidenceSettings | None = None  # of the model in force
+    cost_blind: bool = False  # choose as if every expert cost the same
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,12 @@ def _bayes(options: Options, named: str) -> Plan:
     if isinstance(settings, Settings):
         settings = _settings(settings, options.ablate)
     engine, learner = _learner(options, settings)
+    stopper = ErrorBelow(options.max_error)
+    part = _one_of("chooser", chooser, choosers(stopper))
     method = Method(
         learner=learner,
-        chooser=_one_of("chooser", chooser, _choosers()),
-        stopper=ErrorBelow(options.max_error),
+        chooser=seeing(part, costs=not options.cost_blind),
+        stopper=stopper,
         schedule=_one_of("schedule", schedule, SCHEDULES),
         window=_window(options.window, settings),
     )
@@ -207,8 +211,7 @@ def _counting(options: Options, predictor: VotesSoFar | ClassifierAlone, stopper
         learner = GuidedLearner(predictor, guide.method.learner)
         method = replace(guide.method, learner=learner, stopper=stopper)
         return replace(guide, method=method, name=options.method, max_error=None)
-    allowed = {name: part for name, part in _choosers().items() if name != "entropy"}
-    part = _one_of(f"chooser for method {options.method!r}", chooser, allowed)
+    part = _one_of(f"chooser for method {options.method!r}", chooser, orders())
     _refuse_options(options, "which has no model", schedule=options.schedule)
     method = Method(Unlearning(predictor), part, stopper, never_schedule)
     return Plan(method, options.method, None, None, None, chooser, None, None, None)
@@ -241,9 +244,9 @@ def _infexp(options: Options, target: Target, variant: str) -> Plan:
     }
     chosen, schedule = _variant(options, variant, variants), options.schedule or "every-20"
     refit = _one_of("schedule for method 'infexp'", schedule, {"every-20": every_twenty, **SCHEDULES})
-    choosers: dict[str, Chooser] = {"accuracy": EpsilonGreedy(), "random": RandomOrder(), "panel": PanelOrder()}
+    known: dict[str, Chooser] = {"accuracy": EpsilonGreedy(), **orders()}
     # Its learner looks at every settled case, since accuracies are always counted; the schedule is for its parameters.
-    return _rival(options, InfexpLearner(target, chosen, refit), choosers, every_schedule, schedule)
+    return _rival(options, InfexpLearner(target, chosen, refit), known, every_schedule, schedule)
 
 
 def _confusion(options: Options, target: Target, variant: str) -> Plan:
@@ -252,13 +255,9 @@ def _confusion(options: Options, target: Target, variant: str) -> Plan:
     variants = {"": ConfusionOptions(), "mean": ConfusionOptions(likelihood="mean")}
     chosen, schedule = _variant(options, variant, variants), options.schedule or "every"
     # Before anything is learned all experts tie: in panel order the first would be asked, and learned about, always.
-    choosers: dict[str, Chooser] = {
-        "entropy": TiesAtRandom(InformationGain()),
-        "random": RandomOrder(),
-        "panel": PanelOrder(),
-    }
+    known: dict[str, Chooser] = {"entropy": TiesAtRandom(InformationGain()), **orders()}
     when = _one_of("schedule", schedule, SCHEDULES)
-    return _rival(options, ConfusionLearner(target, chosen), choosers, when, schedule)
+    return _rival(options, ConfusionLearner(target, chosen), known, when, schedule)
 
 
 def _variant(options: Options, name: str, variants: Mapping[str, Part]) -> Part:
@@ -269,18 +268,14 @@ def _variant(options: Options, name: str, variants: Mapping[str, Part]) -> Part:
     return variants[name]
 
 
-def _rival(options: Options, learner: Learner, choosers: Mapping[str, Chooser], when: Schedule, schedule: str) -> Plan:
+def _rival(options: Options, learner: Learner, known: Mapping[str, Chooser], when: Schedule, schedule: str) -> Plan:
     """A rival of the paper: its own learner, the first of its choosers unless another is named."""
     _refuse_options(options, "which is not the Bayesian model")
-    chooser = options.chooser or next(iter(choosers))
-    part = _one_of(f"chooser for method {options.method!r}", chooser, choosers)
+    chooser = options.chooser or next(iter(known))
+    part = seeing(_one_of(f"chooser for method {options.method!r}", chooser, known), costs=not options.cost_blind)
     # The rivals stop by their stated error alone, as published, however noisy it is.
     method = Method(learner, part, ErrorBelow(options.max_error, noise=None), when)
     return Plan(method, options.method, options.max_error, None, None, chooser, schedule, None, None)
-
-
-def _choosers() -> dict[str, Chooser]:
-    return {"entropy": InformationGain(), "random": RandomOrder(), "panel": PanelOrder()}
 
 
 def _full_learner(settings: Settings, engine: str) -> Learner:

@@ -136,7 +136,10 @@ def test_what_another_model_has_learned_is_refused() -> None:
         (Options(method="majority:x"), "whole number from 0 to 3, got 'x'"),
         (Options(method="majority:4"), "whole number from 0 to 3, got '4'"),
         (Options(method="majority"), "unknown method 'majority'"),
-        (Options(chooser="psychic"), "unknown chooser 'psychic'; expected entropy or random or panel"),
+        (
+            Options(chooser="psychic"),
+            "unknown chooser 'psychic'; expected entropy or stop or lookahead or random or panel",
+        ),
         (Options(schedule="never"), "unknown schedule 'never'; expected paper or every"),
         (Options(preset="paper", engine="stan"), "unknown engine 'stan'; expected gibbs or nuts"),
         (Options(preset="paper", ablate=("tau",)), "cannot ablate 'tau'; expected temperature or correlations"),

@@ -138,6 +138,20 @@ def _percentiles(values: Floats, level: float = 0.95) -> Interval:
     return Interval(float(values[0]), float(low), float(high))
 
 
+def saved_interval(rng: np.random.Generator, spent: Floats, whole: Floats) -> Interval:
+    """Share saved of what asking everyone would have cost, cases (n,) drawn with replacement.
+
+    >>> found = saved_interval(np.random.default_rng(0), np.array([1.0, 2.0, 0.0, 1.0]), np.full(4, 4.0))
+    >>> found.value, found.low < 0.75 < found.high
+    (0.75, True)
+    """
+    cases = len(spent)
+    drawn = rng.multinomial(cases, np.full(cases, 1 / cases), size=RESAMPLES)
+    weights = np.concatenate([np.ones((1, cases)), drawn])
+    paid, everyone = weights @ spent, weights @ whole
+    return _percentiles(1 - np.divide(paid, everyone, out=np.ones_like(paid), where=everyone > 0))
+
+
 def area_under(costs: Sequence[float], errors: Sequence[float], low: float, high: float) -> float:
     """Area under an error-cost curve between two costs, linear between its points and level beyond them.
 

@@ -21,6 +21,8 @@ class Scored:
     truth: tuple[str, ...]  # outcome of all recorded votes; several where they tie
     error: float  # 0 right, 1 wrong, a share where the truth is a tie
     panel: int  # experts who belonged to the case
+    cost: float  # what the votes asked for cost
+    panel_cost: float  # what those of everyone would have cost
     forced_asks: int = 0  # queries made only because a forecast was not healthy
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -93,10 +94,12 @@ class Summary:
     queries_last_50: float
     no_human: int  # cases settled without any human vote
     no_human_share: float
-    full_panel_queries: float  # what asking everyone would have cost a case
-    full_panel_cost: int  # and in all
-    saved_share: float
-    cost: int  # votes in all
+    full_panel_queries: float  # votes of everyone, a case
+    full_panel_votes: int  # and in all
+    full_panel_cost: float  # what they would have cost
+    saved_share: float  # of that cost
+    votes: int  # in all
+    cost: float  # of these votes
     forced_asks: int
     by_outcome: tuple[ClassError, ...]
     by_expert: tuple[Asked, ...]
@@ -116,21 +119,22 @@ class Summary:
 def summarise(scored: Sequence[Scored], *, experts: Sequence[str], outcomes: Sequence[str]) -> Summary:
     """The figures of settled cases held against the truth; `experts` and `outcomes` fix the order of the parts.
 
-    >>> right = Scored("a", ("ann",), ("yes",), "yes", 0.99, 0.01, "sure", ("yes",), 0.0, 3)
-    >>> wrong = Scored("b", (), (), "yes", 0.95, 0.05, "sure", ("no",), 1.0, 3)
+    >>> right = Scored("a", ("ann",), ("yes",), "yes", 0.99, 0.01, "sure", ("yes",), 0.0, 3, 2.0, 4.0)
+    >>> wrong = Scored("b", (), (), "yes", 0.95, 0.05, "sure", ("no",), 1.0, 3, 0.0, 4.0)
     >>> found = summarise([right, wrong], experts=["ann", "ben", "cho"], outcomes=["no", "yes"])
     >>> found.cost, found.full_panel_cost, found.errors, found.no_human_share
-    (1, 6, 1, 0.5)
+    (2.0, 8.0, 1, 0.5)
     """
     if not scored:
         raise InputError("there is no settled case to summarise; expected at least one")
     queries = [case.human_votes for case in scored]
-    cost, everyone = sum(queries), sum(case.panel for case in scored)
+    votes, everyone = sum(queries), sum(case.panel for case in scored)
+    cost, whole = math.fsum(case.cost for case in scored), math.fsum(case.panel_cost for case in scored)
     number = len(scored)
     no_human = queries.count(0)
     return Summary(
         cases=number,
-        mean_queries=cost / number,
+        mean_queries=votes / number,
         error_rate=_mean([case.error for case in scored]),
         errors=sum(is_wrong(case) for case in scored),
         ties=sum(case.tied for case in scored),
@@ -141,12 +145,14 @@ def summarise(scored: Sequence[Scored], *, experts: Sequence[str], outcomes: Seq
         no_human=no_human,
         no_human_share=no_human / number,
         full_panel_queries=everyone / number,
-        full_panel_cost=everyone,
-        saved_share=1.0 - cost / everyone,
+        full_panel_votes=everyone,
+        full_panel_cost=whole,
+        saved_share=1.0 - cost / whole if whole else 0.0,
+        votes=votes,
         cost=cost,
         forced_asks=sum(case.forced_asks for case in scored),
         by_outcome=tuple(_class_error(name, scored) for name in outcomes),
-        by_expert=tuple(_asked(name, scored, max(queries), cost) for name in experts),
+        by_expert=tuple(_asked(name, scored, max(queries), votes) for name in experts),
         running_queries=running_mean(queries),
     )
 
@@ -165,9 +171,9 @@ def _class_error(outcome: str, scored: Sequence[Scored]) -> ClassError:
     return ClassError(outcome, len(here), sum(is_wrong(case) for case in here))
 
 
-def _asked(expert: str, scored: Sequence[Scored], places: int, cost: int) -> Asked:
+def _asked(expert: str, scored: Sequence[Scored], places: int, votes: int) -> Asked:
     counts = [0] * places
     for case in scored:
         for place, name in enumerate(case.asked):
             counts[place] += name == expert
-    return Asked(expert, tuple(counts), sum(counts) / cost if cost else 0.0)
+    return Asked(expert, tuple(counts), sum(counts) / votes if votes else 0.0)

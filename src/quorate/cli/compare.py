@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +13,11 @@ from quorate.cli.options import (
     AsJson,
     Classes,
     Classifiers,
+    CostBlind,
+    Costs,
     Experts,
     TableFile,
+    about,
     named_table,
     names,
     number_pairs,
@@ -24,7 +25,7 @@ from quorate.cli.options import (
     pairs,
 )
 from quorate.cli.progress import announce_compiling, progress_bar
-from quorate.errors import InputError, PanelError, SettingsError
+from quorate.errors import InputError, SettingsError
 
 if TYPE_CHECKING:
     from quorate.data.table import Table
@@ -55,14 +56,17 @@ def compare(
     target: Annotated[
         str, typer.Option(metavar="NAME", help="consensus, any:CLASS, ... (see docs/targets.md).")
     ] = "consensus",
-    costs: Annotated[
-        str | None, typer.Option(metavar="NAME=COST[,...]", help="What a vote of an expert costs; 1 if not given.")
-    ] = None,
+    costs: Costs = None,
+    cost_blind: CostBlind = False,
     change: Annotated[
         str | None,
         typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings of a model, such as particles=512."),
     ] = None,
     schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
+    chooser: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whom a model asks: entropy, stop, lookahead, random or panel."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="The same seed gives the same answers.")] = 0,
     jobs: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Processes at a time; one a core if not given.")
@@ -98,7 +102,7 @@ def compare(
         runs=runs,
         target=target,
         costs=prices,
-        options=Options(schedule=schedule, settings=read_settings(changed)),
+        options=Options(schedule=schedule, chooser=chooser, settings=read_settings(changed), cost_blind=cost_blind),
         seed=seed,
     )
     _check(votes, request)
@@ -149,22 +153,21 @@ def _check(votes: Table, request: Request) -> None:
     from quorate.policy.stopping import ErrorBelow
 
     target = read_target(request.target, votes.panel)
-    with _about("--max-errors"):
+    with about("--max-errors"):
         for max_error in request.max_errors:
             ErrorBelow(max_error)
-    with _about("--methods"):
+    with about("--methods"):
         for method in request.methods:
             plan(votes.panel, as_method(Options(method=method)), target)
-    with _about("--costs"):
-        for name, cost in (request.costs or {}).items():
-            votes.panel.expert(name)
-            if not 0 <= cost < math.inf:
-                raise SettingsError(f"{name}={cost:g} is out of range; expected a number of at least 0")
-    with _about("--runs"):
+    with about("--costs"):
+        votes.priced(request.costs)
+    with about("--runs"):
         paper_runs(len(votes), request.runs)
     models = [method for method in request.methods if method.partition(":")[0] in ("bayes", NAME)]
-    if request.options != Options() and not models:
-        raise typer.BadParameter("--set and --schedule change the model, and no method of it is compared; add bayes")
+    if replace(request.options, cost_blind=False) != Options() and not models:
+        raise typer.BadParameter(
+            "--set, --schedule and --chooser change the model, and no method of it is compared; add bayes"
+        )
     planned = [options_of(method, Options().max_error, request.options) for method in models]
     for options in planned:
         plan(votes.panel, as_method(options), target)
@@ -172,14 +175,6 @@ def _check(votes: Table, request: Request) -> None:
         preset = preset_of(request.options.settings)
         message = f"the settings are of model {PRESETS[preset].model!r}, which no method has; add bayes:{preset}"
         raise typer.BadParameter(message, param_hint="--set")
-
-
-@contextmanager
-def _about(option: str) -> Iterator[None]:
-    try:
-        yield
-    except (SettingsError, PanelError) as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def _run(

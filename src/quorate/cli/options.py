@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, overload
 
 import typer
 
-from quorate.errors import SettingsError
+from quorate.errors import PanelError, SettingsError
 
 if TYPE_CHECKING:
     from quorate.data.table import Table
@@ -18,6 +20,10 @@ TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, 
 Classes = Annotated[str | None, typer.Option(metavar="A,B", help="Names of the classes in index order.")]
 Experts = Annotated[str | None, typer.Option(metavar="A,B", help="Columns that hold votes.")]
 Classifiers = Annotated[str | None, typer.Option(metavar="A,B", help="Classifiers to read.")]
+Costs = Annotated[
+    str | None, typer.Option(metavar="NAME=COST[,...]", help="What a vote of an expert costs; 1 if not given.")
+]
+CostBlind = Annotated[bool, typer.Option("--cost-blind", help="Choose as if every expert cost the same.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 
 
@@ -114,6 +120,15 @@ def number_pairs(text: str | None, option: str) -> dict[str, float]:
             message = f"{name}={value}: {value!r} is not a number"
             raise typer.BadParameter(message, param_hint=option) from None
     return found
+
+
+@contextmanager
+def about(option: str) -> Iterator[None]:
+    """Whatever is refused is refused in the name of an option."""
+    try:
+        yield
+    except (SettingsError, PanelError) as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
 
 
 def as_option(error: SettingsError) -> typer.BadParameter:

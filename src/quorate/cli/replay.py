@@ -9,7 +9,20 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import AsJson, Classes, Classifiers, Experts, TableFile, named_table, names, pairs
+from quorate.cli.options import (
+    AsJson,
+    Classes,
+    Classifiers,
+    CostBlind,
+    Costs,
+    Experts,
+    TableFile,
+    about,
+    named_table,
+    names,
+    number_pairs,
+    pairs,
+)
 from quorate.cli.progress import announce_compiling, progress_bar
 
 
@@ -40,7 +53,8 @@ def replay(
     window: Annotated[int | None, typer.Option(metavar="N", help="Learn from the last N cases only.")] = None,
     schedule: Annotated[str | None, typer.Option(metavar="NAME", help="When to learn: paper or every.")] = None,
     chooser: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Whom to ask: entropy, accuracy, random or panel.")
+        str | None,
+        typer.Option(metavar="NAME", help="Whom to ask: entropy, stop, lookahead, accuracy, random or panel."),
     ] = None,
     engine: Annotated[str | None, typer.Option(metavar="NAME", help="Sampler of model full: gibbs or nuts.")] = None,
     ablate: Annotated[
@@ -51,6 +65,8 @@ def replay(
         str | None,
         typer.Option("--set", metavar="NAME=VALUE[,...]", help="Settings of the model, such as particles=512."),
     ] = None,
+    costs: Costs = None,
+    cost_blind: CostBlind = False,
     classes: Classes = None,
     experts: Experts = None,
     classifiers: Classifiers = None,
@@ -66,7 +82,7 @@ def replay(
     from quorate.reporting.files import check_folder, write_run
     from quorate.reporting.replay import figures
 
-    changed = pairs(change, "--set")
+    changed, prices = pairs(change, "--set"), number_pairs(costs, "--costs")
     options = Options(
         method=method,
         max_error=max_error,
@@ -77,6 +93,7 @@ def replay(
         window=window,
         engine=engine,
         ablate=tuple(names(ablate, "--ablate") or ()),
+        cost_blind=cost_blind,
     )
     named = as_method(options)
     modelled = named.method.startswith("bayes") or chooser == "entropy"
@@ -85,6 +102,8 @@ def replay(
     if out is not None:
         check_folder(out)
     votes = named_table(table, classes, experts, classifiers)
+    with about("--costs"):
+        votes = votes.priced(prices)
     if modelled and not as_json:
         announce_compiling(model_of(named))
     with progress_bar("replaying", quiet=as_json) as progress:

@@ -16,13 +16,17 @@ from quorate.core.protocols import Chooser, Stopper
 
 @dataclass(frozen=True)
 class Query:
-    """Ask this expert next; `gains` holds what every candidate's vote is worth, `reason` why one is asked."""
+    """Ask this expert next; `reason` says why anyone is asked, `gains` what every candidate's vote is worth.
+
+    `measure` says what the gains are in, such as "nats of information".
+    """
 
     case: str
     expert: str
     gains: Mapping[str, float]
     forecast: Forecast = field(repr=False)
     reason: Literal["unsure", "unhealthy"]
+    measure: str = "nats of information"
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,13 @@ def decide(
     candidates = tuple(sorted(forecast.candidates, key=panel.expert))
     if not candidates:
         return settle("nobody left")
-    gains = chooser.score(rng, case, forecast, candidates)
+    costs = panel.prices
+    gains = chooser.score(rng, case, forecast, candidates, costs)
     return Query(
         case=case.key,
         expert=max(candidates, key=lambda expert: gains[expert]),  # the first of those that share the largest
         gains={expert: gains[expert] for expert in candidates},
         forecast=forecast,
         reason="unhealthy" if sure else "unsure",
+        measure=chooser.measure(weighed=costs is not None),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from quorate.core.arrays import Floats
 from quorate.core.health import Health
+from quorate.core.outlook import Outlook
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Forecast:
     """Outcome probabilities of one case given the votes seen (paper section 5).
 
     `joint[expert]` is the probability of each vote of an unasked expert together with each outcome,
-    shape (K, J): all that a greedy chooser needs.
+    shape (K, J): all that a greedy chooser needs. One that looks further ahead goes by the `outlook`.
     """
 
     outcomes: tuple[str, ...]
@@ -29,6 +30,7 @@ class Forecast:
     health: Health = field(default_factory=Health)
     # How often each expert was seen to agree with the outcome, for choosers that go by it; a dict has no hash.
     accuracy: Mapping[str, float] = field(default_factory=dict, hash=False)
+    outlook: Outlook | None = field(default=None, repr=False, compare=False)  # None where only single votes are known
 
     @property
     def leader(self) -> int:

@@ -1,8 +1,9 @@
-"""Who can be asked about what: classes, experts and classifiers by name."""
+"""Who can be asked about what, and for what: classes, experts and classifiers by name."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quorate.errors import PanelError
@@ -23,25 +24,67 @@ def _names(kind: str, plural: str, given: Iterable[str], least: int) -> tuple[st
     return names
 
 
+def _costs(experts: tuple[str, ...], given: Mapping[str, float] | Sequence[float] | None) -> tuple[float, ...]:
+    named = given if isinstance(given, Mapping) or given is None else dict(zip(experts, given, strict=False))
+    if given is not None and not isinstance(given, Mapping) and len(given) != len(experts):
+        raise PanelError(f"{len(given)} costs for {len(experts)} experts; expected one an expert")
+    found = dict.fromkeys(experts, 1.0)
+    for name, cost in (named or {}).items():
+        if name not in found:
+            raise PanelError(f"no expert {name!r} to have a cost; the panel has {', '.join(experts)}")
+        try:
+            found[name] = float(cost)
+        except (TypeError, ValueError):
+            raise PanelError(f"cost {cost!r} of expert {name!r} is not a number; expected one of at least 0") from None
+        if not 0 <= found[name] < math.inf:  # NaN fails too
+            raise PanelError(f"cost {cost:g} of expert {name!r} is out of range; expected a number of at least 0")
+    if not any(found.values()):
+        raise PanelError("every expert costs 0, so there is nothing to save; expected at least one cost above 0")
+    return tuple(found.values())
+
+
 @dataclass(frozen=True)
 class Panel:
-    """Classes, experts and classifiers (paper section 3), each by its own name.
+    """Classes, experts and classifiers (paper section 3), each by its own name; a vote costs 1 unless it is told.
 
-    >>> panel = Panel(classes=["normal", "abnormal"], experts=["ann", "ben", "cho"])
-    >>> panel.expert("ben"), panel.class_("abnormal"), panel.classifiers
-    (1, 1, ('classifier',))
+    >>> panel = Panel(classes=["normal", "abnormal"], experts=["ann", "ben", "cho"], costs={"ann": 3.0})
+    >>> panel.expert("ben"), panel.class_("abnormal"), panel.classifiers, panel.costs
+    (1, 1, ('classifier',), (3.0, 1.0, 1.0))
     """
 
     classes: tuple[str, ...]
     experts: tuple[str, ...]
     classifiers: tuple[str, ...] = ("classifier",)
+    costs: tuple[float, ...] = ()  # (H,) what a vote of each expert costs
 
     def __init__(
-        self, classes: Iterable[str], experts: Iterable[str], classifiers: Iterable[str] = ("classifier",)
+        self,
+        classes: Iterable[str],
+        experts: Iterable[str],
+        classifiers: Iterable[str] = ("classifier",),
+        costs: Mapping[str, float] | Sequence[float] | None = None,
     ) -> None:
         object.__setattr__(self, "classes", _names("class", "classes", classes, 2))
         object.__setattr__(self, "experts", _names("expert", "experts", experts, 1))
         object.__setattr__(self, "classifiers", _names("classifier", "classifiers", classifiers, 1))
+        object.__setattr__(self, "costs", _costs(self.experts, costs))
+
+    @property
+    def prices(self) -> dict[str, float] | None:
+        """What a vote of each expert costs by name; None where all cost the same, so that there is nothing to weigh.
+
+        >>> Panel(["no", "yes"], ["ann", "ben"], costs={"ann": 3.0}).prices
+        {'ann': 3.0, 'ben': 1.0}
+        """
+        return dict(zip(self.experts, self.costs, strict=True)) if len(set(self.costs)) > 1 else None
+
+    def priced(self, costs: Mapping[str, float] | Sequence[float] | None) -> Panel:
+        """The panel with other costs.
+
+        >>> Panel(["no", "yes"], ["ann", "ben"]).priced({"ben": 0.5}).costs
+        (1.0, 0.5)
+        """
+        return Panel(self.classes, self.experts, self.classifiers, costs)
 
     def expert(self, name: str) -> int:
         """Index of an expert by name."""
@@ -55,9 +98,9 @@ class Panel:
         """Index of a classifier by name."""
         return self._index("classifier", name, self.classifiers)
 
-    def with_expert(self, name: str) -> Panel:
+    def with_expert(self, name: str, cost: float = 1.0) -> Panel:
         """The panel with one more expert, who comes last so that every index keeps its meaning."""
-        return replace(self, experts=(*self.experts, name))
+        return replace(self, experts=(*self.experts, name), costs=(*self.costs, cost))
 
     def with_classifier(self, name: str) -> Panel:
         """The panel with one more classifier, which comes last so that every index keeps its meaning."""

@@ -83,9 +83,20 @@ class Chooser(Protocol):
     """Scores the candidates for the next query: the largest is asked."""
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+        self,
+        rng: np.random.Generator,
+        case: Case,
+        forecast: Forecast,
+        candidates: tuple[str, ...],
+        costs: Mapping[str, float] | None = None,
     ) -> Mapping[str, float]:
-        """What the vote of each candidate is worth; they come in the order of the panel."""
+        """What the vote of each candidate is worth; they come in the order of the panel.
+
+        `costs` are those of the candidates; None where all cost the same, or costs are not to be weighed.
+        """
+
+    def measure(self, *, weighed: bool) -> str:
+        """What the scores are in, with costs weighed or without."""
 
 
 class Stopper(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -78,6 +78,10 @@ class Table:
         keys = tuple(self.keys[row] for row in chosen)
         index = np.array(chosen, dtype=np.intp)
         return Table(self.panel, keys, self.votes[index], self.probabilities[index], self.source)
+
+    def priced(self, costs: Mapping[str, float] | Sequence[float] | None) -> Table:
+        """The same votes by experts who cost something else; the digest stays, since nothing was voted otherwise."""
+        return replace(self, panel=self.panel.priced(costs))
 
     @cached_property
     def digest(self) -> str:

@@ -33,12 +33,16 @@ class Cell:
     target: str
     run: RunPlan
     seed: int
+    costs: tuple[float, ...] | None = None  # (H,) where they steer who is asked
 
     @property
     def id(self) -> str:
         """A hash of the cell: the same work has the same id on every machine."""
-        text = json.dumps({"format": FORMAT, **asdict(self), "table": None}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        told = {"format": FORMAT, **asdict(self), "table": None}
+        for part, name in ((told["options"], "cost_blind"), (told, "costs")):
+            if not part[name]:  # cells are named as they were when nobody could speak of costs
+                del part[name]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:20]
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ def line_of(text: str) -> Line:
     options = cell["options"]
     settings = options["settings"] and settings_from(options["settings"])
     rebuilt = Options(**{**options, "ablate": tuple(options["ablate"]), "settings": settings})
-    cell = Cell(**{**cell, "options": rebuilt, "run": RunPlan(**cell["run"])})
+    costs = cell.get("costs") and tuple(cell["costs"])
+    cell = Cell(**{**cell, "options": rebuilt, "run": RunPlan(**cell["run"]), "costs": costs})
     if cell.id != found["id"]:
         raise InputError(
             f"result {found['id']} does not belong to the cell it names; it was edited or is of another format"
@@ -73,7 +78,7 @@ def line_of(text: str) -> Line:
 
 def run_cell(cell: Cell, table: Table) -> str:
     """Run one cell; returns its line. Runs in any process that has quorate."""
-    plan = cell.run
+    plan, table = cell.run, table.priced(cell.costs)
     rows = choose_rows(len(table), limit=plan.limit, offset=plan.offset, shuffle=plan.shuffle)
     report = replay(
         table,

@@ -25,6 +25,7 @@ from quorate.experiments.cell import Cell, Line, run_of_line
 from quorate.experiments.hindsight import as_method, in_hindsight
 from quorate.experiments.protocol import paper_runs
 from quorate.experiments.sweep import Failure, Progress, sweep
+from quorate.policy.choosers import WEIGHING
 from quorate.reporting.comparison import Comparison, Curve, Difference, Point, Recommendation
 from quorate.reporting.comparison_wording import share
 from quorate.study.seeds import generator
@@ -69,23 +70,11 @@ def compare(
     progress: Progress | None = None,
 ) -> Comparison:
     """Run every method at every allowed error on the protocol's runs, and hold them against each other."""
+    table = table if request.costs is None else table.priced(request.costs)
     target = read_target(request.target, table.panel)
-    costs = _costs(table.panel, request.costs)
     cells = _cells(table, request, target)
     done = sweep(cells, {table.digest: table}, results=results, executor=executor, progress=progress)
-    return comparison_of(table, request, target, costs, done.lines, done.failures)
-
-
-def _costs(panel: Panel, given: Mapping[str, float] | None) -> dict[str, float]:
-    costs = dict.fromkeys(panel.experts, 1.0)
-    for name, cost in (given or {}).items():
-        panel.expert(name)
-        if not 0 <= cost < float("inf"):
-            raise SettingsError(f"cost {cost:g} of expert {name!r} is out of range; expected a number of at least 0")
-        costs[name] = cost
-    if not any(costs.values()):
-        raise SettingsError("every expert costs 0, so there is nothing to save; expected at least one cost above 0")
-    return costs
+    return comparison_of(table, request, target, done.lines, done.failures)
 
 
 def _cells(table: Table, request: Request, target: Target) -> list[Cell]:
@@ -96,13 +85,16 @@ def _cells(table: Table, request: Request, target: Target) -> list[Cell]:
     for method in dict.fromkeys(request.methods):
         for max_error in dict.fromkeys(sorted(request.max_errors)):
             options = options_of(method, max_error, request.options)
-            stops_by_error = plan(table.panel, as_method(options), target).max_error is not None
-            if not stops_by_error:
+            chosen = plan(table.panel, as_method(options), target)
+            if chosen.max_error is None:
                 options = replace(options, max_error=Options().max_error)
+            # Where costs steer nothing, a run serves whatever they are.
+            steered = table.panel.prices is not None and chosen.chooser in WEIGHING and not request.options.cost_blind
+            options, costs = replace(options, cost_blind=False), table.panel.costs if steered else None
             for number, run in enumerate(paper_runs(len(table), request.runs)):
                 # what is fitted in hindsight knows the whole table, whatever the run: one fit serves all of them
                 seed = request.seed * 1000 + (0 if in_hindsight(method) else number)
-                cells.append(Cell(table.source, table.digest, options, request.target, run, seed))
+                cells.append(Cell(table.source, table.digest, options, request.target, run, seed, costs))
     if request.options.settings is not None and all(cell.options.settings is None for cell in cells):
         raise SettingsError("the settings given are of a model that none of the methods has; name a method that has it")
     return list(dict.fromkeys(cells))
@@ -122,13 +114,12 @@ def comparison_of(
     table: Table,
     request: Request,
     target: Target,
-    costs: dict[str, float],
     lines: Sequence[Line],
     failures: Sequence[Failure],
 ) -> Comparison:
     """The comparison that finished cells give."""
     panel = table.panel
-    by_index = {panel.expert(name): cost for name, cost in costs.items()}
+    by_index = dict(enumerate(panel.costs))
     groups: dict[tuple[str, float | None], list[Line]] = {}
     for line in lines:
         groups.setdefault((line.cell.options.method, line.figures["max_error"]), []).append(line)
@@ -138,7 +129,7 @@ def comparison_of(
         raise SettingsError(f"no cell of the comparison worked; the first failure: {failures[0].reason}")
     rows = resampled_rows(generator(request.seed, "bootstrap"), everything)
     there = (table.votes >= 0).astype(np.float64)
-    panel_costs = there @ np.array([costs[name] for name in panel.experts])  # (N,) of asking everyone about a case
+    panel_costs = there @ np.array(panel.costs)  # (N,) of asking everyone about a case
     walked = rows.ids
     points = {key: _point(key[1], groups[key], runs[key], rows, panel, target.outcomes, panel_costs) for key in groups}
     curves = _curves(points)
@@ -150,7 +141,7 @@ def comparison_of(
         target=request.target,
         experts=panel.experts,
         outcomes=target.outcomes,
-        costs=costs,
+        costs=dict(zip(panel.experts, panel.costs, strict=True)),
         panel_cost=float(panel_costs[walked].mean()),
         panel_queries=float(there[walked].sum(axis=1).mean()),
         curves=curves,
@@ -165,6 +156,8 @@ def comparison_of(
         ),
         data_sha256=table.digest,
         seed=request.seed,
+        chooser=request.options.chooser,
+        cost_blind=request.options.cost_blind,
     )
 
 

@@ -63,7 +63,7 @@ def fitted(table: Table, options: Options, target: Target, *, seed: int) -> Plan
     """The method that options name, its model fitted once on all rows with all their votes; it never learns again."""
     named = as_method(options)
     chosen = plan(table.panel, named, target)
-    predictor = _fit(table, replace(named, max_error=Options().max_error, chooser=None), seed)
+    predictor = _fit(table, replace(named, max_error=Options().max_error, chooser=None, cost_blind=False), seed)
     method = replace(chosen.method, learner=Known(predictor), schedule=never_schedule)
     return replace(chosen, method=method, name=options.method, schedule=None)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from quorate.assembly import Options, Plan, plan, read_target
+from quorate.assurance.bootstrap import saved_interval
 from quorate.assurance.scored import Scored, truth_of
 from quorate.assurance.summary import summarise
 from quorate.core.case import Case
@@ -46,7 +47,7 @@ def replay(
     """Run a method over recorded votes, handing out each vote only when it is asked for.
 
     `limit` cases are taken from `offset` on (None: all), after a shuffle by that seed if one is given. `portrayed`
-    adds what was learned about the panel, which takes a second or two.
+    adds what was learned about the panel, which takes a second or two. What votes cost is in the table's panel.
     """
     options = options or Options()
     rows = choose_rows(len(table), limit=limit, offset=offset, shuffle=shuffle)
@@ -77,6 +78,8 @@ def replay(
         "offset": offset,
         "shuffle": shuffle,
         "window": options.window,
+        "costs": cost_text(table.panel),
+        "cost_blind": options.cost_blind,
         "table": table.source,
         "table_cases": len(table),
         "data_sha256": table.digest,
@@ -95,7 +98,24 @@ def replay(
         timing=timing,
         correlation=posterior_correlation(study.predictor, table.panel),
         portrait=panel_portrait(study, seed) if portrayed else None,
+        priced=cost_text(table.panel) is not None,
+        saved=saved_interval(
+            generator(seed, "saved"),
+            np.array([case.cost for case in scored]),
+            np.array([case.panel_cost for case in scored]),
+        ),
     )
+
+
+def cost_text(panel: Panel) -> str | None:
+    """What votes cost as `--costs` takes it; None where each costs 1.
+
+    >>> cost_text(Panel(["no", "yes"], ["ann", "ben"], costs={"ann": 3.0}))
+    'ann=3,ben=1'
+    """
+    if all(cost == 1 for cost in panel.costs):
+        return None
+    return ",".join(f"{name}={cost:g}" for name, cost in zip(panel.experts, panel.costs, strict=True))
 
 
 def choose_rows(cases: int, *, limit: int | None, offset: int, shuffle: int | None) -> list[int]:
@@ -171,6 +191,8 @@ def _score(study: Study, step: Settle, table: Table, row: int, forced_asks: int)
         # A tie of the forecast is a coin toss between its leaders: its expected error, without a random number.
         error=float(1 - shares[leaders].mean()),
         panel=int((table.votes[row] >= 0).sum()),
+        cost=float(sum(panel.costs[expert] for expert, _ in votes)),
+        panel_cost=float(np.array(panel.costs)[table.votes[row] >= 0].sum()),
         forced_asks=forced_asks,
     )
 

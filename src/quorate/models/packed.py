@@ -83,4 +83,4 @@ def panel_of(panel: Panel, classes: int, classifiers: int, experts: int) -> Pane
             f"these bytes are of {classes} classes, {classifiers} classifiers and {experts} experts; "
             "the panel has {}, {} and {}".format(*size)
         )
-    return Panel(panel.classes, panel.experts[:experts], panel.classifiers[:classifiers])
+    return Panel(panel.classes, panel.experts[:experts], panel.classifiers[:classifiers], panel.costs[:experts])

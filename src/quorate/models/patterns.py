@@ -12,6 +12,7 @@ from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.case import Case
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
+from quorate.core.outlook import Outlook
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
 from quorate.core.target import patterns
@@ -39,6 +40,9 @@ class Marginals(NamedTuple):
     joint: Floats  # (U, K, J) mass of each unasked expert's vote together with each outcome
     possible: Bools  # (J,) outcomes that some completion of the votes gives
     latents: float  # effective number of latents, or a lower bound of it
+    votes: Ints  # (R, U) ways in which the unasked experts may vote
+    mass: Floats  # (R, J) mass of each way together with each outcome
+    whole: bool  # every way once and in order, last expert fastest
 
 
 class Patterns(Protocol):
@@ -69,15 +73,18 @@ class Table:
     def given(self, row: Ints, unasked: tuple[int, ...], target: Target) -> Marginals:
         """Marginals of the table once the votes seen are fixed; `unasked` are those of its experts without a vote."""
         rest = self._left(row)
-        weights = target.weights(patterns(row, unasked, self.classes))  # (K^U, J)
+        rows = patterns(row, unasked, self.classes)
+        weights = target.weights(rows)  # (K^U, J)
         by_draw = rest @ weights
         shape = (self.classes,) * len(unasked) + (weights.shape[1],)
-        whole = (rest.sum(axis=0)[:, None] * weights).reshape(shape)
+        mass = rest.sum(axis=0)[:, None] * weights
+        whole = mass.reshape(shape)
         joint = [whole.sum(axis=tuple(a for a in range(len(unasked)) if a != axis)) for axis in range(len(unasked))]
         stacked = np.array(joint).reshape(len(unasked), self.classes, weights.shape[1])
         # A latent's weight is at most 1, so that weights leave no fewer effective latents than their sum.
         latents = self.latents * float(rest.sum() / self._total)
-        return Marginals(by_draw, stacked, weights.max(axis=0) > 0, latents)
+        ways = rows.take(unasked, axis=1)
+        return Marginals(by_draw, stacked, weights.max(axis=0) > 0, latents, ways, mass, whole=True)
 
     @cached_property
     def _total(self) -> float:
@@ -109,7 +116,8 @@ class Sample:
         # Counted, not multiplied: products of such long and thin matrices wait for threads more than they work.
         joint = [[np.bincount(cast, each, self.classes) for each in mass] for cast in votes.T.copy()]  # (U, J, K)
         by_draw = mass.reshape(-1, draws, repeats).sum(axis=2).T
-        return Marginals(by_draw, np.array(joint).transpose(0, 2, 1), np.ones(len(mass), dtype=bool), self.latents)
+        stacked = np.array(joint).transpose(0, 2, 1)
+        return Marginals(by_draw, stacked, np.ones(len(mass), dtype=bool), self.latents, votes, mass.T, whole=False)
 
 
 def effective(weight: Floats) -> float:
@@ -125,7 +133,7 @@ def effective(weight: Floats) -> float:
 def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, fit: Health, batch: Ints) -> Forecast:
     """The forecast that a case's patterns give, with its Monte Carlo error between batches of draws (S,) and health."""
     row, unasked = case.vote_row(), case.unasked
-    by_draw, joint, possible, latents = found.given(row, unasked, target)
+    by_draw, joint, possible, latents, ways, mass, whole = found.given(row, unasked, target)
     forced = target.forced(row, unasked)
     total = by_draw.sum()
     reasons = list(fit.reasons)
@@ -144,6 +152,7 @@ def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, 
             reasons.append(f"the votes seen leave {latents:.0f} effective latents, fewer than {FEWEST_LATENTS:.0f}")
     scale = joint.sum(axis=(1, 2), keepdims=True)
     joint = np.divide(joint, scale, out=np.full_like(joint, 1 / joint[0].size if len(unasked) else 0), where=scale > 0)
+    mass = mass / total if total > 0 else np.full_like(mass, 1 / mass.size)
     return Forecast(
         outcomes=target.outcomes,
         classes=panel.classes,
@@ -153,6 +162,7 @@ def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, 
         certain=forced is not None,
         interval=interval(by_draw, int(np.argmax(values))) if forced is None and total > 0 else None,
         health=Health(tuple(reasons), fit.rhat, fit.ess, monte_carlo, fit.divergences),
+        outlook=Outlook(tuple(panel.experts[expert] for expert in unasked), ways, mass, whole),
     )
 
 

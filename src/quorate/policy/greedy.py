@@ -35,14 +35,24 @@ class EpsilonGreedy:
             raise SettingsError(f"epsilon {self.epsilon:g} is out of range; expected a number from 0 to 1")
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+        self,
+        rng: np.random.Generator,
+        case: Case,
+        forecast: Forecast,
+        candidates: tuple[str, ...],
+        costs: Mapping[str, float] | None = None,
     ) -> Mapping[str, float]:
         """Observed accuracy of each candidate, the one to be asked lifted just above the best."""
-        del case  # accuracy belongs to the expert, not to the case
+        del case, costs  # accuracy belongs to the expert, not to the case
         accuracy = {expert: forecast.accuracy.get(expert, UNKNOWN) for expert in candidates}
         if rng.random() < self.epsilon:
             return _lifted(rng, accuracy, candidates)
         return _lifted(rng, accuracy, _leaders(accuracy))
+
+    def measure(self, *, weighed: bool) -> str:
+        """Accuracy, whatever it costs."""
+        del weighed
+        return "observed accuracy"
 
 
 @dataclass(frozen=True)
@@ -52,11 +62,20 @@ class TiesAtRandom:
     chooser: Chooser
 
     def score(
-        self, rng: np.random.Generator, case: Case, forecast: Forecast, candidates: tuple[str, ...]
+        self,
+        rng: np.random.Generator,
+        case: Case,
+        forecast: Forecast,
+        candidates: tuple[str, ...],
+        costs: Mapping[str, float] | None = None,
     ) -> Mapping[str, float]:
         """The other chooser's scores, one of the leaders lifted just above the rest."""
-        scores = self.chooser.score(rng, case, forecast, candidates)
+        scores = self.chooser.score(rng, case, forecast, candidates, costs)
         return _lifted(rng, scores, _leaders(scores))
+
+    def measure(self, *, weighed: bool) -> str:
+        """That of the other chooser."""
+        return self.chooser.measure(weighed=weighed)
 
 
 def _leaders(scores: Mapping[str, float]) -> tuple[str, ...]:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
+import numpy as np
+
+from quorate.core.arrays import Bools, Floats
 from quorate.core.case import Case
 from quorate.core.forecast import Forecast
 from quorate.errors import SettingsError
@@ -12,6 +16,13 @@ NOISE = 0.25
 """Largest Monte Carlo error of a stated error near the threshold, as a share of what is allowed."""
 NEAR = 2.0
 """Monte Carlo errors within which a stated error counts as near the threshold."""
+
+
+class Rule(Protocol):
+    """What a chooser that looks ahead must know of a stopper."""
+
+    def enough(self, values: Floats) -> Bools:
+        """Whether to stop at each of many outcome probabilities: (..., J) to (...)."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,20 @@ class ErrorBelow:
     def settled(self, case: Case, forecast: Forecast) -> bool:
         """Whether the stated error is small enough."""
         del case  # only the forecast counts
-        return forecast.error <= self.max_error
+        return bool(self.enough(np.array(forecast.values)))
+
+    def enough(self, values: Floats) -> Bools:
+        """Whether the stated error is small enough at each of many outcome probabilities: (..., J) to (...).
+
+        >>> ErrorBelow(0.05).enough(np.array([[0.98, 0.02], [0.9, 0.1]])).tolist()
+        [True, False]
+        """
+        leader = values.argmax(axis=-1)
+        others: Floats = np.zeros(values.shape[:-1])
+        for outcome in range(values.shape[-1]):  # one after the other, as a forecast states its error
+            others = others + np.where(leader == outcome, 0.0, values[..., outcome])
+        small: Bools = others <= self.max_error
+        return small
 
     def doubt(self, forecast: Forecast) -> str | None:
         """Near the threshold the Monte Carlo error of the stated error must be small against it."""

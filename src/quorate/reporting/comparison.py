@@ -97,3 +97,5 @@ class Comparison:
     failures: tuple[str, ...]
     data_sha256: str
     seed: int
+    chooser: str | None = None  # of the models, where another than the preset's was named
+    cost_blind: bool = False  # costs price what was asked, and steered nothing

@@ -336,6 +336,9 @@ def _measured(comparison: Comparison) -> list[Markup]:
     ]
     if priced(comparison):
         facts.append(("cost of a vote", ", ".join(f"{who} {decimal(cost)}" for who, cost in comparison.costs.items())))
+        facts.append(("costs weighed in choosing", "no" if comparison.cost_blind else "yes"))
+    if comparison.chooser is not None:
+        facts.append(("chooser of the models", comparison.chooser))
     about = table("What each method does", ("Method", "What it does"), known)
     return [*(paragraph(text) for text in texts), about, effort_table(comparison), pairs(facts)]
 

@@ -24,7 +24,7 @@ from quorate.reporting.style import blank
 PACKAGES = ("quorate", "numpy", "scipy", "numba", "arviz-stats", "jax", "numpyro", "matplotlib")
 """Packages whose version can change a figure or a page; those that are not installed are left out."""
 
-COLUMNS = ("key", "asked", "votes", "decision", "probability", "stated_error", "human_votes", "correct")
+COLUMNS = ("key", "asked", "votes", "decision", "probability", "stated_error", "human_votes", "correct", "cost")
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A cell that begins so is run as a formula by spreadsheets."""
@@ -104,6 +104,7 @@ def steps_csv(scored: Iterable[Scored]) -> str:
                 f"{case.stated_error:.6g}",
                 case.human_votes,
                 f"{1.0 - case.error:g}",
+                f"{case.cost:.9g}",
             ]
         )
     return out.getvalue()
@@ -136,6 +137,7 @@ def run_json(report: ReplayReport, *, seed: int, data_sha256: str) -> str:
         "data_sha256": data_sha256,
         "versions": versions(),
         "figures": figures(report),
+        "saved_interval": None if report.saved is None else [report.saved.low, report.saved.high],
         "portrait": None if report.portrait is None else portrait_record(report.portrait),
     }
     return json.dumps(plain(record), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

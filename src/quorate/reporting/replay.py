@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from quorate.assurance.bootstrap import Interval
 from quorate.assurance.scored import Scored
 from quorate.assurance.summary import Summary
 from quorate.core.arrays import Floats
@@ -81,6 +82,8 @@ class ReplayReport:
     timing: Timing | None = None
     correlation: Correlation | None = None
     portrait: Portrait | None = None
+    priced: bool = False  # some votes cost something else than 1
+    saved: Interval | None = None  # share of the whole panel's cost
 
 
 INTERFACE_SETTINGS = ("preset", "model", "chooser", "schedule", "target")

@@ -26,7 +26,7 @@ from quorate.reporting.page import (
 from quorate.reporting.portrait import portrait_parts
 from quorate.reporting.replay import Correlation, ReplayReport
 from quorate.reporting.style import to_svg
-from quorate.reporting.wording import count, counted, decimal, headline, health_rows, percent, result_rows
+from quorate.reporting.wording import amount, count, counted, decimal, headline, health_rows, percent, result_rows
 
 LISTED = 500
 """Most cases that a list shows; steps.csv holds them all."""
@@ -60,7 +60,11 @@ def _opening(report: ReplayReport) -> Markup:
     limit = "" if report.max_error is None else f", at most {100 * report.max_error:g} % wanted in each"
     cells = [
         ("Queries a case", f"{found.mean_queries:.2f}", f"of {decimal(found.full_panel_queries)} experts"),
-        ("Votes saved", percent(found.saved_share), f"{count(found.cost)} instead of {count(found.full_panel_cost)}"),
+        (
+            "Cost saved" if report.priced else "Votes saved",
+            percent(found.saved_share),
+            f"{amount(found.cost)} instead of {amount(found.full_panel_cost)}",
+        ),
         (
             "Wrong",
             f"{count(found.errors)} of {count(found.decided)}",

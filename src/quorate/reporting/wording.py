@@ -55,18 +55,28 @@ def decimal(number: float, places: int = 2) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def amount(number: float) -> str:
+    """A cost with its thousands set apart, without needless zeros.
+
+    >>> amount(1250.0), amount(3.5), amount(0.0)
+    ('1,250', '3.5', '0')
+    """
+    text = f"{number:,.2f}"
+    return text.rstrip("0").rstrip(".")
+
+
 def headline(report: ReplayReport) -> str:
     """What the replay came to, in plain sentences."""
     found = report.summary
     who = "quorate" if report.method.startswith("bayes") else f"The method {report.method}"
     if report.method.startswith("hindsight"):
         who = "A floor, not a method: with its model fitted on every vote of the table beforehand, quorate"
+    whole = amount(found.full_panel_cost) if report.priced else counted(found.full_panel_votes, "vote")
     wrong = "none" if found.errors == 0 else count(found.errors)
     sentences = [
         f"{who} asked {decimal(found.mean_queries)} of {decimal(found.full_panel_queries)} experts a case on average "
         f"and was wrong on {wrong} of {count(found.decided)}; the whole panel would have cost "
-        f"{counted(found.full_panel_cost, 'vote')}, this took {count(found.cost)} "
-        f"({percent(found.saved_share)} saved)."
+        f"{whole}, this took {amount(found.cost)} ({percent(found.saved_share)} saved)."
     ]
     if found.ties:
         verb = "ends" if found.ties == 1 else "end"
@@ -92,7 +102,7 @@ def result_rows(report: ReplayReport) -> list[Row]:
         ("Cases", count(found.cases), f"{counted(len(report.experts), 'expert')}, {len(report.classes)} classes"),
         ("Queries a case", f"{found.mean_queries:.2f}", f"of {decimal(found.full_panel_queries)} on the whole panel"),
         ("First and last cases", f"{found.queries_first_50:.2f} → {found.queries_last_50:.2f}", _edge(edge)),
-        ("Votes in all", count(found.cost), f"of {count(found.full_panel_cost)}; {percent(found.saved_share)} saved"),
+        *_saved(report),
         (
             "Wrong",
             f"{count(found.errors)} of {count(found.decided)}",
@@ -113,6 +123,19 @@ def result_rows(report: ReplayReport) -> list[Row]:
         ),
     ]
     return rows
+
+
+def _saved(report: ReplayReport) -> list[Row]:
+    """Votes and, where they cost something else, what they cost; the share saved with its interval."""
+    found = report.summary
+    saved = f"{percent(found.saved_share)} saved"
+    if report.saved is not None:
+        saved += f", 95 % interval {percent(report.saved.low)} to {percent(report.saved.high)}"
+    votes = f"of {count(found.full_panel_votes)}"
+    if not report.priced:
+        return [("Votes in all", count(found.votes), f"{votes}; {saved}")]
+    cost = ("Cost", amount(found.cost), f"of {amount(found.full_panel_cost)}; {saved}")
+    return [("Votes in all", count(found.votes), votes), cost]
 
 
 def _edge(edge: int) -> str:

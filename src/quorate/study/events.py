@@ -74,6 +74,7 @@ class Joined:
     """A new expert joined the panel, last in its order."""
 
     expert: str
+    cost: float = 1.0  # of a vote
 
 
 @dataclass(frozen=True)

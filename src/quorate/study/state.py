@@ -109,8 +109,8 @@ def fold(state: State, event: Event) -> State:
         case Adopted(fit, seen, cases):
             later = tuple((number, panel) for number, panel in state.smaller if number > seen)
             after = replace(state, fits=fit, seen=seen, learned=cases, smaller=later)
-        case Joined(name):
-            after = _grown(state, state.panel.with_expert(name))
+        case Joined(name, cost):
+            after = _grown(state, state.panel.with_expert(name, cost))
         case Retired(expert):
             after = _staffed(replace(state, retired=state.retired | {expert}), state.places)
         case Returned(expert):

@@ -189,8 +189,8 @@ class Study:
         if key in self._state.places:
             raise StudyError(f"case {key!r} exists already in study {self.name!r}; each case needs its own key")
 
-    def add_expert(self, name: str) -> None:
-        """A new expert joins, or a retired one returns with what was learned of them.
+    def add_expert(self, name: str, *, cost: float | None = None) -> None:
+        """A new expert joins, whose vote costs 1 unless told, or a retired one returns with what was learned of them.
 
         They may be asked about cases opened from then on. Cases that are open keep their panel, so that their target
         does not change under them. A new expert has weight 1 in a target of weights.
@@ -201,8 +201,16 @@ class Study:
                 f"expert {name!r} belongs to study {self.name!r} already; expected a new name, or that of a retired "
                 f"expert: {retired}"
             )
-        known = name in self.panel.experts
-        self._append(Returned(self.panel.expert(name)) if known else Joined(name))
+        if name not in self.panel.experts:
+            self._append(Joined(name) if cost is None else Joined(name, cost))
+            return
+        before = self.panel.costs[self.panel.expert(name)]
+        if cost is not None and cost != before:
+            raise StudyError(
+                f"expert {name!r} returns to study {self.name!r} at the cost of before, {before:g}, not {cost:g}; "
+                "leave the cost out"
+            )
+        self._append(Returned(self.panel.expert(name)))
 
     def retire_expert(self, name: str) -> None:
         """An expert is not asked any more; votes that they cast stay.

@@ -36,6 +36,8 @@ def case(
         truth=truth,
         error=error,
         panel=panel,
+        cost=float(len(asked)),
+        panel_cost=float(panel),
         forced_asks=forced,
     )
 
@@ -60,6 +62,16 @@ def test_every_figure_of_four_cases_counted_by_hand() -> None:
     assert (found.no_human, found.no_human_share) == (1, 0.25)
     assert found.forced_asks == 2
     assert found.running_queries == (2.0, 1.5, 1.0, 1.5)
+
+
+def test_costs_are_counted_beside_votes() -> None:
+    dear = [dataclasses.replace(one, cost=2.5 * one.cost, panel_cost=20.0) for one in FOUR]
+    found = summarise(dear, experts=EXPERTS, outcomes=OUTCOMES)
+    assert (found.votes, found.cost, found.full_panel_votes, found.full_panel_cost) == (6, 15.0, 11, 80.0)
+    assert found.saved_share == 1 - 15 / 80
+    assert found.mean_queries == 1.5
+    free = [dataclasses.replace(one, cost=0.0, panel_cost=0.0) for one in FOUR]
+    assert summarise(free, experts=EXPERTS, outcomes=OUTCOMES).saved_share == 0.0
 
 
 def test_ece_counts_a_tie_as_the_share_that_is_right() -> None:

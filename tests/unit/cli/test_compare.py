@@ -70,6 +70,21 @@ def test_json_is_the_record_and_nothing_else(
     assert majority["points"][0]["cost"]["value"] == 3.0  # the first of the panel
 
 
+def test_a_chooser_is_for_the_models_alone(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("--methods", "bayes,confusion,all", "--set", "particles=64", "--max-errors", ".2", "--runs", 1)
+    out = tmp_path / "out"
+    assert call(monkeypatch, "compare", table, *words, "--chooser", "lookahead", "--jobs", 1, "--out", out) == 0
+    capsys.readouterr()
+    found = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    assert {line["figures"]["method"]: line["figures"]["chooser"] for line in found} == {
+        "bayes": "lookahead",
+        "confusion": "entropy",
+        "all": "panel",
+    }
+
+
 def test_a_floor_is_compared_with_but_not_recommended(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,11 +130,13 @@ def test_a_comparison_that_was_killed_goes_on(
         (["--max-errors", "0,x"], 2, "--max-errors: 'x' is not a number"),
         (["--runs", 13], 2, "--runs: runs = 13 is out of range; expected 1 to 12"),
         (["--runs", 0], 2, "--runs"),
-        (["--costs", "zed=1"], 2, "--costs: no expert 'zed'; the panel has expert_1"),
-        (["--costs", "expert_1=-1"], 2, "--costs: expert_1=-1 is out of range"),
-        (["--costs", "expert_1=nan"], 2, "--costs: expert_1=nan is out of range"),
+        (["--costs", "zed=1"], 2, "--costs: no expert 'zed' to have a cost; the panel has expert_1"),
+        (["--costs", "expert_1=-1"], 2, "--costs: cost -1 of expert 'expert_1' is out of range"),
+        (["--costs", "expert_1=nan"], 2, "--costs: cost nan of expert 'expert_1' is out of range"),
         (["--costs", "expert_1"], 2, "--costs: 'expert_1' is not name=value"),
-        (["--set", "eta=1"], 2, "--set and --schedule change the model"),
+        (["--set", "eta=1"], 2, "--set, --schedule and --chooser change the model"),
+        (["--chooser", "stop"], 2, "--set, --schedule and --chooser change the model"),
+        (["--chooser", "best", "--methods", "bayes"], 2, "unknown chooser 'best'; expected entropy or stop"),
         (["--set", "eta=1", "--methods", "bayes,all", "--schedule", "best"], 2, "unknown schedule 'best'"),
         (["--set", "zeta=1"], 2, "no setting 'zeta'"),
         (["--set", "eta=1,particles=64"], 2, "settings eta, particles are of two models"),

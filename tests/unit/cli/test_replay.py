@@ -112,6 +112,24 @@ def test_out_writes_the_report_the_steps_and_the_run(
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_costs_are_weighed_and_reported(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["replay", table, "--method", "all", "--costs", "expert_1=2.5,expert_2=0"]
+    assert call(monkeypatch, *words, "--cost-blind", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == FIELDS
+    assert (found["cost"], found["saved_share"], found["full_panel_queries"]) == (3.5 * 12, 0, 3)
+    assert call(monkeypatch, *words, "--out", tmp_path / "run") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "the whole panel would have cost 42, this took 42 (0 % saved)" in told
+    assert "Cost 42 of 42; 0 % saved, 95 % interval 0 % to 0 %" in told
+    with (tmp_path / "run" / "steps.csv").open() as file:
+        assert {row["cost"] for row in csv.DictReader(file)} == {"3.5"}
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (run["settings"]["costs"], run["saved_interval"]) == ("expert_1=2.5,expert_2=0,expert_3=1", [0, 0])
+
+
 def test_hindsight_is_replayed_and_told_as_a_floor(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,6 +156,9 @@ def test_hindsight_is_replayed_and_told_as_a_floor(
         (["--experts", "expert_1,zed"], 1, "zed"),
         (["--preset", "best"], 2, "unknown preset 'best'"),
         (["--chooser", "best"], 2, "unknown chooser 'best'"),
+        (["--costs", "zed=1"], 2, "--costs: no expert 'zed' to have a cost; the panel has expert_1"),
+        (["--costs", "expert_1=-1"], 2, "--costs: cost -1 of expert 'expert_1' is out of range"),
+        (["--costs", "expert_1=dear"], 2, "--costs: expert_1=dear: 'dear' is not a number"),
         (["--schedule", "best"], 2, "unknown schedule 'best'"),
         (["--preset", "paper", "--engine", "best"], 2, "unknown engine 'best'"),
         (["--preset", "paper", "--ablate", "tau"], 2, "cannot ablate 'tau'"),

@@ -47,6 +47,35 @@ def test_a_panel_grows_at_its_end() -> None:
         PANEL.with_classifier("")
 
 
+def test_what_votes_cost_belongs_to_a_panel() -> None:
+    dear = PANEL.priced({"ann": 3})
+    assert dear == Panel(PANEL.classes, PANEL.experts, PANEL.classifiers, costs=[3.0, 1.0, 1.0])
+    assert hash(dear) == hash(PANEL.priced((3.0, 1.0, 1.0)))
+    assert dear != PANEL
+    assert PANEL.costs == (1.0, 1.0, 1.0)
+    assert (PANEL.prices, PANEL.priced([2, 2, 2]).prices) == (None, None)  # nothing to weigh
+    assert dear.prices == {"ann": 3.0, "ben": 1.0, "cho": 1.0}
+    larger = dear.with_expert("dee").with_expert("eve", 0.5).with_classifier("vit")
+    assert larger.costs == (3.0, 1.0, 1.0, 1.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ({"zed": 1.0}, "no expert 'zed' to have a cost; the panel has ann, ben, cho"),
+        ({"ann": -1.0}, "cost -1 of expert 'ann' is out of range; expected a number of at least 0"),
+        ({"ann": float("nan")}, "cost nan of expert 'ann' is out of range"),
+        ({"ann": float("inf")}, "cost inf of expert 'ann' is out of range"),
+        ({"ann": "much"}, "cost 'much' of expert 'ann' is not a number"),
+        ([0, 0, 0], "every expert costs 0, so there is nothing to save"),
+        ([1.0, 2.0], "2 costs for 3 experts; expected one an expert"),
+    ],
+)
+def test_a_cost_that_cannot_be_is_named(costs: dict[str, float] | list[float], message: str) -> None:
+    with pytest.raises(PanelError, match=message):
+        PANEL.priced(costs)
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

@@ -58,7 +58,7 @@ def test_bad_requests_are_named(tmp_path: Path) -> None:
     table = simulate(np.random.default_rng(0), experts=3, classes=2, cases=30)
     with pytest.raises(PanelError, match="no expert 'zed'"):
         compared(table, tmp_path, costs={"zed": 1.0})
-    with pytest.raises(SettingsError, match="cost -1 of expert 'expert_1'"):
+    with pytest.raises(PanelError, match="cost -1 of expert 'expert_1'"):
         compared(table, tmp_path, costs={"expert_1": -1.0})
     with ThreadPoolExecutor(1) as executor, pytest.raises(SettingsError, match="no method to compare"):
         compare(table, Request(methods=()), results=tmp_path / "r.jsonl", executor=executor)

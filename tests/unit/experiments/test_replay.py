@@ -55,6 +55,16 @@ def test_the_model_asks_less_than_counting_and_keeps_its_promise(options: Option
 
 
 @each_preset
+@pytest.mark.parametrize("chooser", ["stop", "lookahead"])
+def test_choosers_that_look_ahead_go_by_the_same_stopping(options: Options, chooser: str) -> None:
+    table = panel_table(15, seed=1, skill=0.9)
+    report = replay(table, options=replace(options, max_error=0.05, chooser=chooser))
+    assert report.settings["chooser"] == chooser
+    assert all(case.stated_error <= 0.05 or case.reason == "tie" for case in report.scored)
+    assert report.summary.mean_queries < 4
+
+
+@each_preset
 def test_at_error_zero_only_the_votes_settle(options: Options) -> None:
     report = replay(panel_table(10, seed=2), options=replace(options, max_error=0.0))
     assert {case.reason for case in report.scored} <= {"certain", "tie"}

@@ -85,6 +85,36 @@ def test_a_sample_of_every_pattern_is_the_table() -> None:
     assert two.possible.all()
 
 
+def test_the_outlook_holds_every_way_to_vote() -> None:
+    table, case = some_table(), CASE.with_vote(1, 2)
+    stated = forecast(table, case)
+    outlook = stated.outlook
+    assert outlook is not None
+    assert outlook.whole
+    assert (outlook.experts, outlook.classes) == (("e0", "e2"), 3)
+    assert outlook.votes.tolist() == [list(way) for way in product(range(3), repeat=2)]
+    assert outlook.mass.sum() == pytest.approx(1.0)
+    assert outlook.mass.sum(axis=0) == pytest.approx(stated.values)
+    for way, mass in zip(outlook.votes, outlook.mass, strict=True):
+        by_draw, _ = by_hand(table, {0: int(way[0]), 1: 2, 2: int(way[1])})
+        assert mass == pytest.approx(by_draw.sum(axis=0) / by_hand(table, {1: 2})[0].sum())
+    for expert in outlook.experts:
+        assert outlook.among((expert,)) == pytest.approx(stated.joint[expert])
+    turned = outlook.among(("e2", "e0")).reshape(3, 3, 3)
+    assert turned == pytest.approx(outlook.mass.reshape(3, 3, 3).transpose(1, 0, 2))
+
+
+def test_the_outlook_of_a_sample_is_its_rows() -> None:
+    votes = np.random.default_rng(2).integers(3, size=(40, 5, 2))
+    stated = forecast(Sample(3, np.full((40, 5), 0.2), votes, 800.0), CASE.with_vote(0, 1))
+    outlook = stated.outlook
+    assert outlook is not None
+    assert not outlook.whole
+    assert outlook.votes.tolist() == votes.reshape(200, 2).tolist()
+    assert outlook.mass.sum(axis=0) == pytest.approx(stated.values)
+    assert outlook.mass.sum(axis=1) == pytest.approx(np.full(200, 1 / 200))
+
+
 def test_few_draws_or_latents_make_a_forecast_unhealthy() -> None:
     assert forecast(some_table(), CASE).health.healthy
     lone = some_table()
@@ -101,6 +131,8 @@ def test_votes_that_no_draw_explains() -> None:
     assert stated.values == pytest.approx([1 / 3] * 3)
     assert stated.health.reasons == ("no posterior draw explains the votes seen",)
     assert stated.health.monte_carlo_error == 1.0
+    assert stated.outlook is not None
+    assert stated.outlook.mass == pytest.approx(np.full((9, 3), 1 / 27))
 
 
 def test_votes_that_decide_need_no_draws() -> None:

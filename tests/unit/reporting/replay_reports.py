@@ -24,7 +24,20 @@ def scored_case(
 ) -> Scored:
     error = 1.0 if outcome not in truth else 1.0 - 1.0 / len(truth)
     votes = (outcome,) * len(asked)
-    return Scored(f"case-{t}", tuple(asked), votes, outcome, 1.0 - stated, stated, "sure", tuple(truth), error, panel=3)
+    return Scored(
+        f"case-{t}",
+        tuple(asked),
+        votes,
+        outcome,
+        1.0 - stated,
+        stated,
+        "sure",
+        tuple(truth),
+        error,
+        panel=3,
+        cost=float(len(asked)),
+        panel_cost=3.0,
+    )
 
 
 def small_report(experts: tuple[str, ...] = ("ann", "ben", "cho"), classes: tuple[str, ...] = CLASSES) -> ReplayReport:

@@ -120,6 +120,10 @@ def test_savings_are_votes_and_where_votes_have_a_price_money() -> None:
     priced = Page(rendered(small_comparison(price=2.5))).text
     assert "Votes and money saved" in priced
     assert "a case costs 4.38 of 7.50" in priced
+    assert "costs weighed in choosing" in priced
+    assert "costs weighed in choosing" not in plain
+    assert "chooser of the models" not in plain
+    assert "chooser of the models" in Page(rendered(dataclasses.replace(small_comparison(), chooser="stop"))).text
     assert "In 1,000 cases the whole panel casts 3,000 votes, which cost 7,500." in priced
 
 

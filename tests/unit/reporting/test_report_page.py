@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from quorate.assurance.bootstrap import Interval
 from quorate.assurance.summary import summarise
 from quorate.reporting.replay import ReplayReport, SamplerFigures
 from quorate.reporting.report import LISTED, render_report
@@ -24,6 +25,19 @@ def test_headline_says_what_was_asked_wrong_and_saved() -> None:
         "30 votes, this took 12 (60 % saved). 1 further case ends in a tie of the panel itself, where no outcome is "
         "fully right. 2 cases (20 %) were settled with no human vote."
     )
+
+
+def test_what_votes_cost_is_told_where_they_do_not_all_cost_1() -> None:
+    plain = dataclasses.replace(small_report(), saved=Interval(0.6, 0.45, 0.72))
+    assert ("Votes in all", "12", "of 30; 60 % saved, 95 % interval 45 % to 72 %") in result_rows(plain)
+    summary = dataclasses.replace(plain.summary, cost=1512.5, full_panel_cost=3025.0, saved_share=0.5)
+    priced = dataclasses.replace(plain, summary=summary, priced=True)
+    assert "the whole panel would have cost 3,025, this took 1,512.5 (50 % saved)" in headline(priced)
+    rows = result_rows(priced)
+    assert ("Votes in all", "12", "of 30") in rows
+    assert ("Cost", "1,512.5", "of 3,025; 50 % saved, 95 % interval 45 % to 72 %") in rows
+    assert "Cost saved" in rendered(priced)
+    assert "Votes saved" in rendered(plain)
 
 
 def test_headline_of_a_clean_rival() -> None:

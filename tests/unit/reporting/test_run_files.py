@@ -55,6 +55,7 @@ def test_steps_have_a_row_a_case_in_order() -> None:
         "stated_error": "0.008",
         "human_votes": "1",
         "correct": "0",
+        "cost": "1",
     }
     assert (rows[4]["asked"], rows[4]["human_votes"], rows[4]["correct"]) == ("", "0", "1")
     assert rows[6]["correct"] == "0.5"

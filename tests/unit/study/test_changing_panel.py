@@ -192,6 +192,26 @@ def test_what_does_not_fit_is_refused_and_leaves_no_trace() -> None:
     assert len(study.journal) == len(before) + 4
 
 
+def test_a_new_expert_has_a_cost() -> None:
+    panel = PANEL.priced({"ann": 3.0})
+    method = Options(method="until-determined", chooser="panel")
+    study = create_study(panel, name="cxr", options=method)
+    study.add_expert("dee")
+    study.add_expert("eve", cost=0.5)
+    assert study.panel.costs == (3.0, 1.0, 1.0, 1.0, 0.5)
+    study.retire_expert("eve")
+    with pytest.raises(StudyError, match=r"'eve' returns to study 'cxr' at the cost of before, 0.5, not 2; leave"):
+        study.add_expert("eve", cost=2.0)
+    study.add_expert("eve", cost=0.5)
+    with pytest.raises(PanelError, match="cost -1 of expert 'fay' is out of range"):
+        study.add_expert("fay", cost=-1.0)
+    assert [event for event in study.journal if isinstance(event, Joined)] == [Joined("dee", 1.0), Joined("eve", 0.5)]
+    again = create_study(panel, options=method, journal=study.journal)
+    assert again.panel == study.panel
+    before = create_study(panel, options=method, journal=MemoryJournal([Joined("dee")]))  # as journals were kept
+    assert before.panel.costs == (3.0, 1.0, 1.0, 1.0)
+
+
 def test_a_new_expert_has_weight_1() -> None:
     study = create_study(PANEL, target="weighted:ann=3", options=Options(method="until-determined", chooser="panel"))
     study.add_expert("dee")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quorate.assembly import Options, create_study
-from quorate.core.decision import Settle
+from quorate.core.decision import Query, Settle
 from quorate.core.panel import Panel
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.errors import InputError
@@ -52,6 +52,22 @@ def test_it_goes_on_to_the_bit(options: Options) -> None:
     walked(resumed, 4, 6)
     assert list(resumed.journal) == list(whole.journal)
     assert kept(resumed) == kept(whole)
+
+
+@each_preset
+def test_costs_go_on_too(options: Options) -> None:
+    panel = PANEL.priced({"ben": 4.0})
+    study = create_study(panel, options=options)
+    walked(study, 0, 3)
+    learned = predictor_from_npz(kept(study), panel)
+    study.open("one more", {"net": [0.5, 0.5]})
+    one = study.ask("one more")
+    again = create_study(panel, options=options, journal=study.journal, learned=learned)
+    two = again.ask("one more")
+    assert isinstance(one, Query)
+    assert one == two
+    assert one.measure == "nats of information per cost"
+    assert one.expert != "ben"
 
 
 @each_preset
