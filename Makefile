@@ -34,8 +34,9 @@ check: .venv/.dev  ## format, lint, types, layers and the test suite
 bench: .venv/.dev  ## the benchmark table; on the shared panels where QUORATE_DATA names them
 	$(BIN)/python -m benchmarks.bench
 
-sbc: .venv/.dev  ## the long simulation-based calibration of the sampler; goes on where it stopped
+sbc: .venv/.dev  ## the long simulation-based calibration of both samplers; goes on where it stopped
 	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl
+	$(BIN)/python -m tests.statistics.evidence_sbc --out $(OUT)/evidence-sbc.jsonl
 
 streams: .venv/.dev  ## replays of simulated streams: is the stated error the one that is made; goes on where it stopped
 	$(BIN)/python -m tests.statistics.streams --out $(OUT)/streams.jsonl
