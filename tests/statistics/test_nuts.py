@@ -30,7 +30,7 @@ def agree(
     rhat, one_ess, _ = mixing(one)
     _, other_ess, _ = mixing(other)
     assert rhat.max() < 1.1
-    assert one_ess.min() > 40, names[int(one_ess.argmin())]
+    assert one_ess.min() > 30, names[int(one_ess.argmin())]
     error = np.sqrt(one.var(axis=(1, 2)) / one_ess + other.var(axis=(1, 2)) / other_ess)
     assert (np.abs(one.mean(axis=(1, 2)) - other.mean(axis=(1, 2))) < 4 * error).all()
 
@@ -49,4 +49,4 @@ def test_nuts_and_gibbs_agree_on_the_first_chest_x_rays(panels: Path) -> None:
     """Three of the experts always vote alike there: scales and temperature are small, where sampling is hard."""
     settings, table = Settings(), read_table(panels / "chestxray.csv").select(range(20))
     log_ratios = simplex.log_ratios(table.probabilities, clip=settings.clip)
-    agree(np.random.default_rng(5), log_ratios, table.votes, settings, warmup=300, draws=200)
+    agree(np.random.default_rng(5), log_ratios, table.votes, settings, warmup=300, draws=500)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quorate.cli.interrupt import kept_interrupt
 from quorate.cli.options import (
     AsJson,
     Classes,
@@ -191,6 +192,7 @@ def _run(
         announce_compiling(model)
     try:
         with (
+            kept_interrupt(),
             open_executor(jobs=jobs, cluster=cluster) as executor,
             progress_bar("comparing", quiet=quiet, memory=PACE) as progress,
         ):

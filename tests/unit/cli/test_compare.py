@@ -253,7 +253,7 @@ def test_an_interrupt_keeps_what_is_finished_and_says_how_to_go_on(table: Path, 
             time.sleep(0.05)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does
         _, told = run.communicate(timeout=60)
-    assert run.returncode == 130
+    assert run.returncode == 130, told
     assert "the same command goes on from there" in told
     assert "Traceback" not in told
     assert len(lines(results)) >= 2
