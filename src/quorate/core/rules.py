@@ -26,7 +26,7 @@ class Terms:
     allowed: tuple[str, ...]  # everyone who may be asked, in the order of the panel
     due: bool  # it must not settle yet
     short: bool  # it lacks a vote that it should have and cannot get
-    barrier: Barrier | None  # what keeps the others from being asked
+    barrier: Barrier | None  # what keeps the others from being asked; the budget where it alone breaks a rule
 
 
 def _whole(name: str, value: int) -> None:
@@ -99,7 +99,8 @@ class Rules:
         due = bool(first) or (few and bool(allowed))
         barrier: Barrier | None = None
         if len(allowed) < len(unasked):
-            barrier = "limit" if full else "budget"
+            poor = not full or any(name not in paid for name in missing)
+            barrier = "budget" if poor else "limit"
         return Terms(first, allowed, due, (few or bool(missing)) and not due, barrier)
 
 

@@ -124,3 +124,12 @@ def test_rules_hold_in_any_study(
         if lacking or len(voted) < min(least, len(there)):
             assert step.reason == "budget"
         made.settle(key)
+
+
+def test_what_cannot_be_paid_is_for_the_budget_even_where_the_room_is_full() -> None:
+    made = create_study(PANEL, options=replace(COUNTING, rules=Rules(required=("ann",), max_votes=2, budget=2)))
+    made.open("c", {"densenet": [0.3, 0.7]})
+    while isinstance(step := made.ask("c"), Query):
+        made.tell("c", step.expert, "normal")
+    assert step.human_votes == 2
+    assert step.reason == "budget"
