@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from quorate.core.decision import Query, Settle
     from quorate.core.forecast import Forecast
     from quorate.core.panel import Panel
+    from quorate.core.rules import Rules
     from quorate.core.settings import EvidenceSettings, Settings
     from quorate.core.target import FunctionTarget
     from quorate.data.synthetic import simulate
@@ -31,6 +32,7 @@ _HOMES = {
     "PanelForecaster": "quorate.forecaster",
     "Query": "quorate.core.decision",
     "QuorateError": "quorate.errors",
+    "Rules": "quorate.core.rules",
     "Settings": "quorate.core.settings",
     "Settle": "quorate.core.decision",
     "Study": "quorate.study.study",
@@ -52,6 +54,7 @@ __all__ = [
     "PanelForecaster",
     "Query",
     "QuorateError",
+    "Rules",
     "Settings",
     "Settle",
     "Study",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Literal, TypeVar
 
 from quorate.baselines.simple import ClassifierAlone, GuidedLearner, Unlearning, VotesSoFar
+from quorate.core.loss import gravity_of
 from quorate.core.panel import Panel
 from quorate.core.protocols import Chooser, Learner, Predictor, Stopper, Target
+from quorate.core.rules import NO_RULES, Rules
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.core.target import FunctionTarget, Votes, parse_target
 from quorate.errors import SettingsError
@@ -62,6 +64,8 @@ class Options:
     ablate: tuple[str, ...] = ()
     settings: Settings | EvidenceSettings | None = None  # of the model in force
     cost_blind: bool = False  # choose as if every expert cost the same
+    rules: Rules = NO_RULES  # kept to whatever is known of a case
+    loss: Mapping[str, float] | None = field(default=None, hash=False)  # how grave it is to miss an outcome, else 1
 
 
 @dataclass(frozen=True)
@@ -86,29 +90,36 @@ def plan(panel: Panel, options: Options, target: Target) -> Plan:
     >>> plan(panel, Options("majority:1"), parse_target("consensus", panel)).chooser
     'panel'
     """
+    options.rules.check(panel)
+    stop = ErrorBelow(options.max_error, gravity=gravity_of(options.loss, target.outcomes))
+    found = _by_name(panel, options, target, stop)
+    return replace(found, method=replace(found.method, rules=options.rules, gravity=stop.gravity))
+
+
+def _by_name(panel: Panel, options: Options, target: Target, stop: ErrorBelow) -> Plan:
     kind, _, rest = options.method.partition(":")
     if kind == "bayes" and not options.method.endswith(":"):
-        return _bayes(options, rest)
+        return _bayes(options, rest, stop)
     if kind == "infexp":
-        return _infexp(options, target, rest)
+        return _infexp(options, target, rest, stop)
     if kind == "confusion":
-        return _confusion(options, target, rest)
+        return _confusion(options, target, rest, stop)
     if kind == "majority" and rest:
         if not (rest.isascii() and rest.isdigit()) or int(rest) > len(panel.experts):
             raise SettingsError(
                 f"method {options.method!r}: expected a whole number from 0 to {len(panel.experts)}, got {rest!r}"
             )
-        return _counting(options, VotesSoFar(panel, on=True), VotesSeen(int(rest)), "panel")
+        return _counting(options, VotesSoFar(panel, on=True), VotesSeen(int(rest)), "panel", stop)
     if options.method == "until-determined":
-        return _counting(options, VotesSoFar(panel), VotesSeen(None), "random")
+        return _counting(options, VotesSoFar(panel), VotesSeen(None), "random", stop)
     if options.method == "all":
-        return _counting(options, VotesSoFar(panel, on=True), VotesSeen(None), "panel")
+        return _counting(options, VotesSoFar(panel, on=True), VotesSeen(None), "panel", stop)
     if options.method == "classifier":
-        return _counting(options, ClassifierAlone(panel), VotesSeen(0), "panel")
+        return _counting(options, ClassifierAlone(panel), VotesSeen(0), "panel", stop)
     raise SettingsError(f"unknown method {options.method!r}; expected {METHODS}")
 
 
-def _bayes(options: Options, named: str) -> Plan:
+def _bayes(options: Options, named: str, stop: ErrorBelow) -> Plan:
     if named and options.preset and named != options.preset:
         raise SettingsError(f"method 'bayes:{named}' and preset {options.preset!r} name two presets; give one")
     name = named or options.preset or DEFAULT_PRESET
@@ -121,12 +132,11 @@ def _bayes(options: Options, named: str) -> Plan:
     if isinstance(settings, Settings):
         settings = _settings(settings, options.ablate)
     engine, learner = _learner(options, settings)
-    stopper = ErrorBelow(options.max_error)
-    part = _one_of("chooser", chooser, choosers(stopper))
+    part = _one_of("chooser", chooser, choosers(stop))
     method = Method(
         learner=learner,
         chooser=seeing(part, costs=not options.cost_blind),
-        stopper=stopper,
+        stopper=stop,
         schedule=_one_of("schedule", schedule, SCHEDULES),
         window=_window(options.window, settings),
     )
@@ -202,12 +212,13 @@ def _learner(options: Options, settings: Settings | EvidenceSettings) -> tuple[s
     return None, EvidenceLearner(settings)
 
 
-def _counting(options: Options, predictor: VotesSoFar | ClassifierAlone, stopper: Stopper, order: str) -> Plan:
+def _counting(
+    options: Options, predictor: VotesSoFar | ClassifierAlone, stopper: Stopper, order: str, stop: ErrorBelow
+) -> Plan:
     """A method that counts votes; only where a model chooses the expert do the model's options apply."""
-    ErrorBelow(options.max_error)  # checked although it is not used, so that a wrong value is never passed over
     chooser = options.chooser or order
     if chooser == "entropy" and isinstance(predictor, VotesSoFar):
-        guide = _bayes(replace(options, method="bayes"), "")
+        guide = _bayes(replace(options, method="bayes"), "", stop)
         learner = GuidedLearner(predictor, guide.method.learner)
         method = replace(guide.method, learner=learner, stopper=stopper)
         return replace(guide, method=method, name=options.method, max_error=None)
@@ -233,7 +244,7 @@ def _refuse_options(options: Options, why: str, schedule: str | None = None) -> 
             raise SettingsError(f"option {option} does not apply to method {options.method!r}, {why}")
 
 
-def _infexp(options: Options, target: Target, variant: str) -> Plan:
+def _infexp(options: Options, target: Target, variant: str, stop: ErrorBelow) -> Plan:
     from quorate.baselines.infexp import InfexpLearner, InfexpOptions, every_twenty  # loads scipy's optimisers
 
     variants = {
@@ -246,10 +257,10 @@ def _infexp(options: Options, target: Target, variant: str) -> Plan:
     refit = _one_of("schedule for method 'infexp'", schedule, {"every-20": every_twenty, **SCHEDULES})
     known: dict[str, Chooser] = {"accuracy": EpsilonGreedy(), **orders()}
     # Its learner looks at every settled case, since accuracies are always counted; the schedule is for its parameters.
-    return _rival(options, InfexpLearner(target, chosen, refit), known, every_schedule, schedule)
+    return _rival(options, InfexpLearner(target, chosen, refit), known, every_schedule, schedule, stop)
 
 
-def _confusion(options: Options, target: Target, variant: str) -> Plan:
+def _confusion(options: Options, target: Target, variant: str, stop: ErrorBelow) -> Plan:
     from quorate.baselines.confusion import ConfusionLearner, ConfusionOptions  # loads scipy's optimisers
 
     variants = {"": ConfusionOptions(), "mean": ConfusionOptions(likelihood="mean")}
@@ -257,7 +268,7 @@ def _confusion(options: Options, target: Target, variant: str) -> Plan:
     # Before anything is learned all experts tie: in panel order the first would be asked, and learned about, always.
     known: dict[str, Chooser] = {"entropy": TiesAtRandom(InformationGain()), **orders()}
     when = _one_of("schedule", schedule, SCHEDULES)
-    return _rival(options, ConfusionLearner(target, chosen), known, when, schedule)
+    return _rival(options, ConfusionLearner(target, chosen), known, when, schedule, stop)
 
 
 def _variant(options: Options, name: str, variants: Mapping[str, Part]) -> Part:
@@ -268,13 +279,15 @@ def _variant(options: Options, name: str, variants: Mapping[str, Part]) -> Part:
     return variants[name]
 
 
-def _rival(options: Options, learner: Learner, known: Mapping[str, Chooser], when: Schedule, schedule: str) -> Plan:
+def _rival(
+    options: Options, learner: Learner, known: Mapping[str, Chooser], when: Schedule, schedule: str, stop: ErrorBelow
+) -> Plan:
     """A rival of the paper: its own learner, the first of its choosers unless another is named."""
     _refuse_options(options, "which is not the Bayesian model")
     chooser = options.chooser or next(iter(known))
     part = seeing(_one_of(f"chooser for method {options.method!r}", chooser, known), costs=not options.cost_blind)
     # The rivals stop by their stated error alone, as published, however noisy it is.
-    method = Method(learner, part, ErrorBelow(options.max_error, noise=None), when)
+    method = Method(learner, part, replace(stop, noise=None), when)
     return Plan(method, options.method, options.max_error, None, None, chooser, schedule, None, None)
 
 

@@ -19,6 +19,7 @@ def test_public_names_are_pinned_and_resolve() -> None:
         "PanelForecaster",
         "Query",
         "QuorateError",
+        "Rules",
         "Settings",
         "Settle",
         "Study",

@@ -24,11 +24,19 @@ class Scored:
     cost: float  # what the votes asked for cost
     panel_cost: float  # what those of everyone would have cost
     forced_asks: int = 0  # queries made only because a forecast was not healthy
+    kept: bool = True  # the votes decide, or no more error (or loss) than is allowed was stated
+    stated_loss: float | None = None  # the expected loss; None where all outcomes are alike
+    loss: float | None = None  # how grave the outcomes are that were missed, a tie by its shares
 
     @property
     def human_votes(self) -> int:
         """How many people were asked; 0 where no expert saw the case."""
         return len(self.asked)
+
+    @property
+    def limited(self) -> bool:
+        """Only a limit on votes or the budget kept from asking on."""
+        return self.reason in ("limit", "budget")
 
     @property
     def tied(self) -> bool:

@@ -101,6 +101,10 @@ class Summary:
     votes: int  # in all
     cost: float  # of these votes
     forced_asks: int
+    limited: int  # cases that only a limit on votes or the budget kept from asking on
+    unsure: int  # those of them that were not sure enough to settle
+    mean_loss: float | None  # None where all outcomes are alike, like the next
+    stated_loss: float | None
     by_outcome: tuple[ClassError, ...]
     by_expert: tuple[Asked, ...]
     running_queries: tuple[float, ...]  # one a case
@@ -151,6 +155,10 @@ def summarise(scored: Sequence[Scored], *, experts: Sequence[str], outcomes: Seq
         votes=votes,
         cost=cost,
         forced_asks=sum(case.forced_asks for case in scored),
+        limited=sum(case.limited for case in scored),
+        unsure=sum(case.limited and not case.kept for case in scored),
+        mean_loss=_mean_if_any([case.loss for case in scored]),
+        stated_loss=_mean_if_any([case.stated_loss for case in scored]),
         by_outcome=tuple(_class_error(name, scored) for name in outcomes),
         by_expert=tuple(_asked(name, scored, max(queries), votes) for name in experts),
         running_queries=running_mean(queries),
@@ -159,6 +167,11 @@ def summarise(scored: Sequence[Scored], *, experts: Sequence[str], outcomes: Seq
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
+
+
+def _mean_if_any(values: Sequence[float | None]) -> float | None:
+    found = [value for value in values if value is not None]
+    return _mean(found) if found else None
 
 
 def is_wrong(case: Scored) -> bool:

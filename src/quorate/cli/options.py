@@ -14,6 +14,7 @@ import typer
 from quorate.errors import PanelError, SettingsError
 
 if TYPE_CHECKING:
+    from quorate.core.rules import Rules
     from quorate.data.table import Table
 
 TableFile = Annotated[Path, typer.Argument(metavar="TABLE", help="A .csv, .tsv, .jsonl or .parquet file.")]
@@ -23,8 +24,18 @@ Classifiers = Annotated[str | None, typer.Option(metavar="A,B", help="Classifier
 Costs = Annotated[
     str | None, typer.Option(metavar="NAME=COST[,...]", help="What a vote of an expert costs; 1 if not given.")
 ]
+Loss = Annotated[
+    str | None, typer.Option(metavar="NAME=W[,...]", help="How grave it is to miss an outcome; 1 if not given.")
+]
+MinVotes = Annotated[int, typer.Option(metavar="N", min=0, help="Settle no case with fewer votes.")]
+MaxVotes = Annotated[int | None, typer.Option(metavar="N", min=0, help="Ask for no more votes about a case.")]
+Require = Annotated[str | None, typer.Option(metavar="A,B", help="Experts without whose vote no case settles.")]
+Budget = Annotated[float | None, typer.Option(metavar="X", help="What all votes together may cost.")]
 CostBlind = Annotated[bool, typer.Option("--cost-blind", help="Choose as if every expert cost the same.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
+
+RULES = {"min_votes": "--min-votes", "max_votes": "--max-votes", "required": "--require", "budget": "--budget"}
+"""The options that the fields of rules are given by."""
 
 
 def named_table(path: Path, classes: str | None, experts: str | None, classifiers: str | None) -> Table:
@@ -129,6 +140,33 @@ def about(option: str) -> Iterator[None]:
         yield
     except (SettingsError, PanelError) as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
+
+
+def read_rules(min_votes: int, max_votes: int | None, require: str | None, budget: float | None, votes: Table) -> Rules:
+    """The rules that the options say, checked against a table's panel; what is wrong is said of the option."""
+    from quorate.core.rules import Rules
+
+    required = tuple(names(require, "--require") or ())
+    try:
+        rules = Rules(min_votes, required, max_votes, budget)
+        rules.check(votes.panel)
+    except SettingsError as error:
+        message = str(error)
+        for name, option in RULES.items():
+            message = message.replace(f"{name} ", f"{option} ")
+        raise typer.BadParameter(message) from None
+    return rules
+
+
+def read_loss(text: str | None, target: str, votes: Table) -> dict[str, float] | None:
+    """How grave it is to miss each outcome of a target; what is wrong is said of `--loss`."""
+    from quorate.assembly import read_target
+    from quorate.core.loss import gravity_of
+
+    loss, outcomes = number_pairs(text, "--loss"), read_target(target, votes.panel).outcomes
+    with about("--loss"):
+        gravity_of(loss, outcomes)
+    return loss or None
 
 
 def as_option(error: SettingsError) -> typer.BadParameter:

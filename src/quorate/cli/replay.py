@@ -11,17 +11,24 @@ import typer
 
 from quorate.cli.options import (
     AsJson,
+    Budget,
     Classes,
     Classifiers,
     CostBlind,
     Costs,
     Experts,
+    Loss,
+    MaxVotes,
+    MinVotes,
+    Require,
     TableFile,
     about,
     named_table,
     names,
     number_pairs,
     pairs,
+    read_loss,
+    read_rules,
 )
 from quorate.cli.progress import announce_compiling, progress_bar
 
@@ -67,6 +74,11 @@ def replay(
     ] = None,
     costs: Costs = None,
     cost_blind: CostBlind = False,
+    loss: Loss = None,
+    min_votes: MinVotes = 0,
+    max_votes: MaxVotes = None,
+    require: Require = None,
+    budget: Budget = None,
     classes: Classes = None,
     experts: Experts = None,
     classifiers: Classifiers = None,
@@ -104,6 +116,8 @@ def replay(
     votes = named_table(table, classes, experts, classifiers)
     with about("--costs"):
         votes = votes.priced(prices)
+    rules = read_rules(min_votes, max_votes, require, budget, votes)
+    options = replace(options, rules=rules, loss=read_loss(loss, target, votes))
     if modelled and not as_json:
         announce_compiling(model_of(named))
     with progress_bar("replaying", quiet=as_json) as progress:

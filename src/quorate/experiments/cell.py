@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.assembly import Options
 from quorate.assurance.runs import TIE, Run
+from quorate.core.rules import NO_RULES, Rules
 from quorate.core.settings import settings_from
 from quorate.data.table import Table
 from quorate.errors import InputError
@@ -39,8 +40,10 @@ class Cell:
     def id(self) -> str:
         """A hash of the cell: the same work has the same id on every machine."""
         told = {"format": FORMAT, **asdict(self), "table": None}
-        for part, name in ((told["options"], "cost_blind"), (told, "costs")):
-            if not part[name]:  # cells are named as they were when nobody could speak of costs
+        options = told["options"]
+        options["rules"] = self.options.rules != NO_RULES and options["rules"]
+        for part, name in ((told, "costs"), (options, "cost_blind"), (options, "rules"), (options, "loss")):
+            if not part[name]:  # cells are named as they were when nobody could speak of costs, rules and losses
                 del part[name]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:20]
 
@@ -66,7 +69,8 @@ def line_of(text: str) -> Line:
     cell = found["cell"]
     options = cell["options"]
     settings = options["settings"] and settings_from(options["settings"])
-    rebuilt = Options(**{**options, "ablate": tuple(options["ablate"]), "settings": settings})
+    rules = Rules(**options.get("rules", {}))
+    rebuilt = Options(**{**options, "ablate": tuple(options["ablate"]), "settings": settings, "rules": rules})
     costs = cell.get("costs") and tuple(cell["costs"])
     cell = Cell(**{**cell, "options": rebuilt, "run": RunPlan(**cell["run"]), "costs": costs})
     if cell.id != found["id"]:

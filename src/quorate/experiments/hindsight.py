@@ -63,7 +63,9 @@ def fitted(table: Table, options: Options, target: Target, *, seed: int) -> Plan
     """The method that options name, its model fitted once on all rows with all their votes; it never learns again."""
     named = as_method(options)
     chosen = plan(table.panel, named, target)
-    predictor = _fit(table, replace(named, max_error=Options().max_error, chooser=None, cost_blind=False), seed)
+    plain = Options()  # what does not bear on the fit
+    fitting = replace(named, max_error=plain.max_error, chooser=None, cost_blind=False, rules=plain.rules, loss=None)
+    predictor = _fit(table, fitting, seed)
     method = replace(chosen.method, learner=Known(predictor), schedule=never_schedule)
     return replace(chosen, method=method, name=options.method, schedule=None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from quorate.assembly import Options, Plan, plan, read_target
 from quorate.assurance.bootstrap import saved_interval
 from quorate.assurance.scored import Scored, truth_of
 from quorate.assurance.summary import summarise
+from quorate.core.arrays import Floats
 from quorate.core.case import Case
 from quorate.core.decision import Settle
 from quorate.core.health import Health
@@ -80,6 +81,7 @@ def replay(
         "window": options.window,
         "costs": cost_text(table.panel),
         "cost_blind": options.cost_blind,
+        **_rules(options),
         "table": table.source,
         "table_cases": len(table),
         "data_sha256": table.digest,
@@ -99,6 +101,7 @@ def replay(
         correlation=posterior_correlation(study.predictor, table.panel),
         portrait=panel_portrait(study, seed) if portrayed else None,
         priced=cost_text(table.panel) is not None,
+        loss=dict(options.loss) if options.loss else None,
         saved=saved_interval(
             generator(seed, "saved"),
             np.array([case.cost for case in scored]),
@@ -179,6 +182,7 @@ def _score(study: Study, step: Settle, table: Table, row: int, forced_asks: int)
     shares = target.weights(table.votes[row])
     leaders = [target.outcomes.index(name) for name in step.forecast.leaders]
     votes = study.history.cases[-1].votes
+    gravity = step.forecast.gravity
     return Scored(
         key=step.case,
         asked=tuple(panel.experts[expert] for expert, _ in votes),
@@ -194,7 +198,32 @@ def _score(study: Study, step: Settle, table: Table, row: int, forced_asks: int)
         cost=float(sum(panel.costs[expert] for expert, _ in votes)),
         panel_cost=float(np.array(panel.costs)[table.votes[row] >= 0].sum()),
         forced_asks=forced_asks,
+        kept=step.kept,
+        stated_loss=None if gravity is None else step.forecast.loss,
+        loss=None if gravity is None else lost(gravity, shares, leaders),
     )
+
+
+def lost(gravity: Sequence[float], shares: Floats, settled: Sequence[int]) -> float:
+    """How grave the outcomes are that a case missed, expected over ties of the panel and of the forecast.
+
+    >>> lost((1.0, 5.0), np.array([0.0, 1.0]), [0]), lost((1.0, 5.0), np.array([0.5, 0.5]), [1])
+    (5.0, 0.5)
+    """
+    stakes = np.array(gravity) * shares
+    return float(np.mean([np.delete(stakes, outcome).sum() for outcome in settled]))
+
+
+def _rules(options: Options) -> dict[str, object]:
+    """The rules and the loss, each as its option takes it."""
+    rules = options.rules
+    return {
+        "loss": ",".join(f"{name}={weight:g}" for name, weight in (options.loss or {}).items()) or None,
+        "min_votes": rules.min_votes or None,
+        "required": ",".join(rules.required) or None,
+        "max_votes": rules.max_votes,
+        "budget": rules.budget,
+    }
 
 
 def _names(chosen: Plan) -> dict[str, object]:

@@ -27,9 +27,10 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class ErrorBelow:
-    """Stops as soon as the stated error is at most `max_error` (paper section 6).
+    """Stops as soon as the stated error is at most `max_error` (paper section 6), or the expected loss is.
 
     `noise` is the largest Monte Carlo error near the threshold as a share of what is allowed; None does not look at it.
+    `gravity` is how grave it is to miss each outcome, as forecasts have it; None where all are alike.
 
     >>> ErrorBelow(0.01).max_error
     0.01
@@ -37,22 +38,26 @@ class ErrorBelow:
 
     max_error: float
     noise: float | None = NOISE
+    gravity: tuple[float, ...] | None = None  # (J,)
 
     def __post_init__(self) -> None:
         if not 0 <= self.max_error < 1:
             raise SettingsError(f"max error {self.max_error:g} is out of range; expected a number from 0 up to below 1")
 
     def settled(self, case: Case, forecast: Forecast) -> bool:
-        """Whether the stated error is small enough."""
+        """Whether the stated error, or the expected loss, is small enough."""
         del case  # only the forecast counts
         return bool(self.enough(np.array(forecast.values)))
 
     def enough(self, values: Floats) -> Bools:
-        """Whether the stated error is small enough at each of many outcome probabilities: (..., J) to (...).
+        """Whether that is small enough at each of many outcome probabilities: (..., J) to (...).
 
         >>> ErrorBelow(0.05).enough(np.array([[0.98, 0.02], [0.9, 0.1]])).tolist()
         [True, False]
+        >>> ErrorBelow(0.05, gravity=(1.0, 5.0)).enough(np.array([[0.98, 0.02], [0.04, 0.96]])).tolist()
+        [False, True]
         """
+        values = values if self.gravity is None else values * np.array(self.gravity)
         leader = values.argmax(axis=-1)
         others: Floats = np.zeros(values.shape[:-1])
         for outcome in range(values.shape[-1]):  # one after the other, as a forecast states its error
@@ -61,16 +66,26 @@ class ErrorBelow:
         return small
 
     def doubt(self, forecast: Forecast) -> str | None:
-        """Near the threshold the Monte Carlo error of the stated error must be small against it."""
+        """Near the threshold the Monte Carlo error of what is held against it must be small."""
         found = forecast.health.monte_carlo_error
-        if self.noise is None or found is None or found <= self.noise * self.max_error:
+        if self.noise is None or found is None:
             return None
-        if forecast.error + NEAR * found <= self.max_error:
+        found, stated, what = found * self._gravest(forecast), forecast.error, "stated error"
+        if self.gravity is not None:
+            stated, what = forecast.loss, "expected loss"
+        if found <= self.noise * self.max_error or stated + NEAR * found <= self.max_error:
             return None
         return (
-            f"the Monte Carlo error {found:.2g} of the stated error {forecast.error:.2g} is above "
+            f"the Monte Carlo error {found:.2g} of the {what} {stated:.2g} is above "
             f"{self.noise:g} times the allowed {self.max_error:g}"
         )
+
+    def _gravest(self, forecast: Forecast) -> float:
+        """The most that an error of probability can weigh: it is to miss the gravest of the other outcomes."""
+        if self.gravity is None:
+            return 1.0
+        leader = forecast.leader
+        return max(weight for j, weight in enumerate(self.gravity) if j != leader)
 
 
 @dataclass(frozen=True)

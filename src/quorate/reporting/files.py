@@ -24,7 +24,10 @@ from quorate.reporting.style import blank
 PACKAGES = ("quorate", "numpy", "scipy", "numba", "arviz-stats", "jax", "numpyro", "matplotlib")
 """Packages whose version can change a figure or a page; those that are not installed are left out."""
 
-COLUMNS = ("key", "asked", "votes", "decision", "probability", "stated_error", "human_votes", "correct", "cost")
+COLUMNS = (
+    *("key", "asked", "votes", "decision", "probability", "stated_error", "human_votes", "correct", "cost"),
+    *("reason", "kept", "stated_loss", "loss"),
+)
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """A cell that begins so is run as a formula by spreadsheets."""
@@ -89,7 +92,10 @@ def _refused(target: Path, why: str) -> InputError:
 
 
 def steps_csv(scored: Iterable[Scored]) -> str:
-    """One row a case; `correct` is 1, 0, or the share that is right where the panel is tied."""
+    """One row a case; `correct` is 1, 0, or the share that is right where the panel is tied.
+
+    `kept` is 0 where more error (or loss) was stated than is allowed; losses are empty where all outcomes are alike.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -105,6 +111,10 @@ def steps_csv(scored: Iterable[Scored]) -> str:
                 case.human_votes,
                 f"{1.0 - case.error:g}",
                 f"{case.cost:.9g}",
+                case.reason,
+                int(case.kept),
+                "" if case.stated_loss is None else f"{case.stated_loss:.6g}",
+                "" if case.loss is None else f"{case.loss:.9g}",
             ]
         )
     return out.getvalue()

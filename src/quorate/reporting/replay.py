@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.assurance.bootstrap import Interval
 from quorate.assurance.scored import Scored
-from quorate.assurance.summary import Summary
+from quorate.assurance.summary import ClassError, Summary
 from quorate.core.arrays import Floats
 from quorate.errors import InputError
 from quorate.models.portrait import Portrait
@@ -84,6 +84,12 @@ class ReplayReport:
     portrait: Portrait | None = None
     priced: bool = False  # some votes cost something else than 1
     saved: Interval | None = None  # share of the whole panel's cost
+    loss: Mapping[str, float] | None = None  # how grave it is to miss the outcomes that are not like all others
+
+    @property
+    def missed(self) -> dict[str, ClassError]:
+        """Cases of each outcome that has a loss of its own, and how many of them were settled as another."""
+        return {part.outcome: part for part in self.summary.by_outcome if part.outcome in (self.loss or ())}
 
 
 INTERFACE_SETTINGS = ("preset", "model", "chooser", "schedule", "target")
@@ -120,4 +126,8 @@ def figures(report: ReplayReport) -> dict[str, object]:
         "worst_ess": sampler.worst_ess,
         "unhealthy_fits": sampler.unhealthy_fits,
         "forced_asks": found.forced_asks,
+        "limited": found.limited,
+        "mean_loss": found.mean_loss,
+        "stated_loss": found.stated_loss,
+        "missed": {name: part.errors for name, part in report.missed.items()} or None,
     }

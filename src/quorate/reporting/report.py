@@ -57,7 +57,8 @@ def render_report(report: ReplayReport, *, version: str) -> str:
 def _opening(report: ReplayReport) -> Markup:
     found = report.summary
     low, high = found.error_interval
-    limit = "" if report.max_error is None else f", at most {100 * report.max_error:g} % wanted in each"
+    allowed = None if report.loss else report.max_error
+    limit = "" if allowed is None else f", at most {100 * allowed:g} % wanted in each"
     cells = [
         ("Queries a case", f"{found.mean_queries:.2f}", f"of {decimal(found.full_panel_queries)} experts"),
         (
@@ -72,6 +73,9 @@ def _opening(report: ReplayReport) -> Markup:
         ),
         ("Stated error", percent(found.stated_error), f"mean of the cases{limit}"),
     ]
+    if found.stated_loss is not None and found.mean_loss is not None:
+        wanted = "" if report.max_error is None else f", at most {report.max_error:g} wanted in each"
+        cells.append(("Mean loss", f"{found.mean_loss:.3g}", f"stated {found.stated_loss:.3g}{wanted}"))
     lead = paragraph(headline(report), "lead")
     return header("quorate · replay of recorded votes", report.title, lead, tiles(cells))
 
@@ -164,8 +168,14 @@ def _cases(scored: Sequence[Scored]) -> list[Markup]:
     wrong = [case for case in scored if is_wrong(case)]
     tied = [case for case in scored if case.tied]
     unseen = [case for case in scored if case.human_votes == 0]
+    limited = [case for case in scored if case.limited]
     parts = [paragraph("No case that the panel decides was settled wrongly.")] if not wrong else []
-    for title, cases in (("Wrong", wrong), ("The panel itself is tied", tied), ("Settled with no human vote", unseen)):
+    for title, cases in (
+        ("Wrong", wrong),
+        ("The panel itself is tied", tied),
+        ("Settled with no human vote", unseen),
+        ("Settled by a limit on votes or the budget", limited),
+    ):
         if cases:
             shown = table(title, HEADERS, [_case_row(case) for case in cases[:LISTED]], numbers=(4,))
             rest = len(cases) - LISTED
@@ -185,6 +195,8 @@ def _case_row(case: Scored) -> tuple[Text, ...]:
         marks.append(tag("wrong"))
     if case.tied:
         marks.append(tag("tie"))
+    if case.limited:
+        marks += [tag(case.reason)] if case.kept else [tag(case.reason), tag("unsure")]
     joined = Markup(" ".join(mark.html for mark in marks))
     truth = " or ".join(case.truth)
     return case.key, case.outcome, truth, votes or "none", percent(case.stated_error), joined

@@ -86,6 +86,10 @@ def headline(report: ReplayReport) -> str:
         verb = "was" if found.no_human == 1 else "were"
         share = percent(found.no_human_share)
         sentences.append(f"{counted(found.no_human, 'case')} ({share}) {verb} settled with no human vote.")
+    if found.limited:
+        verb = "was" if found.limited == 1 else "were"
+        limited = f"{counted(found.limited, 'case')} {verb} settled by a limit on votes or the budget"
+        sentences.append(f"{limited}, {count(found.unsure) if found.unsure else 'none'} of them unsure.")
     if found.forced_asks:
         verb = "was" if found.forced_asks == 1 else "were"
         asked = counted(found.forced_asks, "vote")
@@ -111,10 +115,12 @@ def result_rows(report: ReplayReport) -> list[Row]:
     ]
     if found.ties:
         rows.append(("Ties of the panel", count(found.ties), "left out of the count of wrong cases"))
-    limit = "" if report.max_error is None else f"; asked for: at most {100 * report.max_error:g} % a case"
+    allowed = None if report.loss else report.max_error
+    limit = "" if allowed is None else f"; asked for: at most {100 * allowed:g} % a case"
     rows += [
         ("Error rate", percent(found.error_rate), "expected error; a tie counts as the share that is wrong"),
         ("Stated error", percent(found.stated_error), f"mean of what was stated when a case settled{limit}"),
+        *_lost(report),
         ("Calibration error", percent(found.ece), "top label, 15 bins of equal width"),
         (
             "No human vote",
@@ -122,6 +128,27 @@ def result_rows(report: ReplayReport) -> list[Row]:
             f"{percent(found.no_human_share)} were settled on the classifiers alone",
         ),
     ]
+    if found.limited:
+        unsure = f"a limit on votes or the budget kept from asking on; unsure: {count(found.unsure)}"
+        rows.append(("Settled by a limit", counted(found.limited, "case"), unsure))
+    return rows
+
+
+def _lost(report: ReplayReport) -> list[Row]:
+    """What was lost where outcomes are not equally grave, and how often each of the others was missed."""
+    found = report.summary
+    if found.mean_loss is None or found.stated_loss is None:
+        return []
+    limit = "" if report.max_error is None else f"; asked for: at most {report.max_error:g} a case"
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in (report.loss or {}).items())
+    rows = [
+        ("Mean loss", f"{found.mean_loss:.3g}", f"a miss counts as grave as it is: {weights}, any other 1"),
+        ("Stated loss", f"{found.stated_loss:.3g}", f"mean of what was expected when a case settled{limit}"),
+    ]
+    for name, part in report.missed.items():
+        low, high = part.interval
+        seen = f"{count(part.errors)} of {count(part.cases)}"
+        rows.append((f"Missed {name}", seen, f"95 % interval of the rate {percent(low)} to {percent(high)}"))
     return rows
 
 

@@ -50,6 +50,7 @@ class Settled:
     probability: float
     stated_error: float
     reason: str
+    kept: bool = True  # False: a limit or the budget ended it before it was sure enough
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 from quorate.core.history import History
 from quorate.core.protocols import Chooser, Learner, Predictor, Stopper
+from quorate.core.rules import NO_RULES, Rules
 from quorate.study.seeds import generator
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to run a study: how to learn and when, whom to ask, when to stop."""
+    """A way to run a study: how to learn and when, whom to ask, when to stop, and what to keep to whatever is known."""
 
     learner: Learner
     chooser: Chooser
     stopper: Stopper
     schedule: Callable[[int], bool]  # whether a fit is due once so many cases have settled
     window: int | None = None  # learn from so many recent cases only
+    rules: Rules = NO_RULES
+    gravity: tuple[float, ...] | None = None  # (J,) how grave it is to miss each outcome; None where all are alike
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class State:
     retired: frozenset[int] = frozenset()  # experts who are not asked any more
     replaced: frozenset[int] = frozenset()  # classifiers that gave way to others
     smaller: tuple[tuple[int, Panel], ...] = ()  # events that made the panel grow since `seen`, and it before each
+    spent: float = 0.0  # on every vote told; one that is amended or withdrawn was paid for all the same
 
     @property
     def panel(self) -> Panel:
@@ -97,7 +98,8 @@ def fold(state: State, event: Event) -> State:
         case Opened(case):
             after = replace(state, places=state.places.plus(case.key, case))
         case Voted(key, expert, vote):
-            after = _put(state, state.known(key).with_vote(expert, vote))
+            spent = state.spent + state.panel.costs[expert]
+            after = replace(_put(state, state.known(key).with_vote(expert, vote)), spent=spent)
         case Amended(key, expert, vote):
             after = _revised(state, state.known(key).amended(expert, vote))
         case Withdrawn(key, expert):

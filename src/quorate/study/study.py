@@ -139,6 +139,16 @@ class Study:
         return self._predictor
 
     @property
+    def spent(self) -> float:
+        """What all votes told so far cost, imported ones left out; amending or withdrawing one changes nothing."""
+        return self._state.spent
+
+    @property
+    def left(self) -> float | None:
+        """What may still be spent; None without a budget."""
+        return self.method.rules.left(self.spent)
+
+    @property
     def contradicted(self) -> tuple[str, ...]:
         """Settled cases whose votes by now, late and amended ones included, force another outcome."""
         found = []
@@ -256,8 +266,7 @@ class Study:
         predictor, case = self._in_force(self._open_case(key))
         while True:
             decision = self._decide(case, predictor)
-            forced = isinstance(decision, Query) and decision.reason == "unhealthy"
-            better = predictor.refined() if forced and isinstance(predictor, Refinable) else None
+            better = predictor.refined() if _ill(decision) and isinstance(predictor, Refinable) else None
             if better is None:
                 return decision
             predictor = better
@@ -270,6 +279,8 @@ class Study:
             forecast=self._forecast(case, predictor),
             chooser=self.method.chooser,
             stopper=self.method.stopper,
+            rules=self.method.rules,
+            left=self.left,
         )
 
     def forecast(self, key: str) -> Forecast:
@@ -299,7 +310,8 @@ class Study:
 
     def _forecast(self, case: Case, predictor: Predictor) -> Forecast:
         """A forecast whose generator does not depend on the votes: all of a case are marginals of one table."""
-        return predictor.forecast(generator(self.seed, "forecast", case.key), case, self.target)
+        found = predictor.forecast(generator(self.seed, "forecast", case.key), case, self.target)
+        return found if self.method.gravity is None else found.weighing(self.method.gravity)
 
     def tell(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
         """An expert's vote; the same vote twice is one vote, and another replaces it only with `amend`.
@@ -340,7 +352,8 @@ class Study:
         if isinstance(decision, Query):
             raise StudyError(f"case {key!r} cannot settle yet: expert {decision.expert!r} should be asked")
         forecast = decision.forecast
-        event = Settled(key, decision.outcome, forecast.values[forecast.leader], forecast.error, decision.reason)
+        probability = forecast.values[forecast.leader]
+        event = Settled(key, decision.outcome, probability, forecast.error, decision.reason, decision.kept)
         self._append(event)
         return event
 
@@ -367,6 +380,13 @@ class Study:
             raise StudyError(f"fit {job.fit} comes out of turn: fit {self._state.fits} is in force")
         self._append(Adopted(job.fit, job.seen, job.cases, predictor.health))
         self._predictor, self._stand_in = predictor, None
+
+
+def _ill(decision: Decision) -> bool:
+    """Whether a healthier forecast could settle the case, or settle it within what is allowed."""
+    if isinstance(decision, Query):
+        return decision.reason == "unhealthy"
+    return decision.limited and not decision.kept and not decision.forecast.health.healthy
 
 
 def _grown(target: Target, before: Panel, after: Panel) -> Target:

@@ -47,6 +47,10 @@ FIELDS = [
     "worst_ess",
     "unhealthy_fits",
     "forced_asks",
+    "limited",
+    "mean_loss",
+    "stated_loss",
+    "missed",
 ]
 QUICK = "particles=64"
 PAPER = ("--preset", "paper", "--set", "chains=2,warmup=50,draws=100,extensions=0,latents=2000,max_rhat=2,min_ess=1")
@@ -130,6 +134,33 @@ def test_costs_are_weighed_and_reported(
     assert (run["settings"]["costs"], run["saved_interval"]) == ("expert_1=2.5,expert_2=0,expert_3=1", [0, 0])
 
 
+def test_rules_and_a_loss_are_kept_and_reported(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = ["--min-votes", 1, "--max-votes", 2, "--require", "expert_3", "--budget", 15, "--loss", "1=5"]
+    words = ["replay", table, "--method", "all", *rules]
+    assert call(monkeypatch, *words, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == FIELDS
+    assert (found["cost"], found["limited"], set(found["missed"])) == (15, 12, {"1"})
+    assert found["mean_loss"] >= found["error_rate"] >= 0
+    assert call(monkeypatch, *words, "--out", tmp_path / "run") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "12 cases were settled by a limit on votes or the budget, 12 of them unsure." in told
+    assert "Missed 1" in told
+    with (tmp_path / "run" / "steps.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["reason"] for row in rows] == ["limit"] * 7 + ["budget"] * 5
+    assert {row["kept"] for row in rows} == {"0"}
+    assert all(row["asked"].startswith("expert_3") for row in rows[:8])
+    assert all(float(row["loss"]) >= 0 for row in rows)
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    names = ("loss", "min_votes", "required", "max_votes", "budget")
+    assert [run["settings"][name] for name in names] == ["1=5", 1, "expert_3", 2, 15]
+    assert run["figures"]["missed"] == found["missed"]
+    assert "Settled by a limit on votes or the budget: 12 cases" in (tmp_path / "run" / "report.html").read_text()
+
+
 def test_hindsight_is_replayed_and_told_as_a_floor(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -159,6 +190,19 @@ def test_hindsight_is_replayed_and_told_as_a_floor(
         (["--costs", "zed=1"], 2, "--costs: no expert 'zed' to have a cost; the panel has expert_1"),
         (["--costs", "expert_1=-1"], 2, "--costs: cost -1 of expert 'expert_1' is out of range"),
         (["--costs", "expert_1=dear"], 2, "--costs: expert_1=dear: 'dear' is not a number"),
+        (["--min-votes", -1], 2, "--min-votes"),
+        (["--min-votes", 4], 2, "--min-votes 4 is more than the panel has: 3 experts"),
+        (["--min-votes", 3, "--max-votes", 2], 2, "--min-votes 3 is more than --max-votes 2"),
+        (["--max-votes", "few"], 2, "--max-votes"),
+        (["--require", "zed"], 2, "--require names no expert 'zed'; the panel has expert_1"),
+        (["--require", "expert_1,expert_2", "--max-votes", 1], 2, "--require names 2 experts, more than --max-votes 1"),
+        (["--require", ""], 2, "--require"),
+        (["--budget", -1], 2, "--budget -1 is out of range"),
+        (["--budget", "nan"], 2, "--budget nan is out of range"),
+        (["--loss", "2=5"], 2, "--loss: no outcome '2' to have a loss; the target has 0, 1"),
+        (["--loss", "1=-5"], 2, "--loss: loss -5 of '1' is out of range"),
+        (["--loss", "1=grave"], 2, "--loss: 1=grave: 'grave' is not a number"),
+        (["--loss", "0=0,1=0"], 2, "--loss: every outcome has a loss of 0"),
         (["--schedule", "best"], 2, "unknown schedule 'best'"),
         (["--preset", "paper", "--engine", "best"], 2, "unknown engine 'best'"),
         (["--preset", "paper", "--ablate", "tau"], 2, "cannot ablate 'tau'"),

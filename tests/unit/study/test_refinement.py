@@ -13,6 +13,7 @@ from quorate.core.health import Health
 from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor, Target
+from quorate.core.rules import NO_RULES, Rules
 from quorate.core.target import parse_target
 from quorate.policy.information import PanelOrder
 from quorate.policy.schedule import never_schedule
@@ -61,8 +62,8 @@ class Given:
         return self.predictor
 
 
-def study(noise: float, left: int) -> Study:
-    method = Method(Given(Noisy(noise, left)), PanelOrder(), ErrorBelow(0.01), never_schedule)
+def study(noise: float, left: int, rules: Rules = NO_RULES) -> Study:
+    method = Method(Given(Noisy(noise, left)), PanelOrder(), ErrorBelow(0.01), never_schedule, rules=rules)
     made = Study(PANEL, target=parse_target("consensus", PANEL), method=method)
     made.open("case", {})
     return made
@@ -79,4 +80,15 @@ def test_what_stays_noisy_asks_one_more_expert_and_says_why() -> None:
     step = study(0.008, 1).ask("case")
     assert isinstance(step, Query)
     assert (step.expert, step.reason) == ("ann", "unhealthy")
+    assert step.forecast.health.reasons[0].startswith("the Monte Carlo error 0.004")
+
+
+def test_at_a_limit_less_noise_is_tried_before_a_case_settles_unsure() -> None:
+    limit = Rules(max_votes=0)
+    step = study(0.008, 2, limit).ask("case")
+    assert isinstance(step, Settle)
+    assert (step.reason, step.kept) == ("sure", True)
+    step = study(0.008, 1, limit).ask("case")
+    assert isinstance(step, Settle)
+    assert (step.reason, step.kept) == ("limit", False)
     assert step.forecast.health.reasons[0].startswith("the Monte Carlo error 0.004")

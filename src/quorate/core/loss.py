@@ -1,0 +1,31 @@
+"""How grave it is to miss each outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from quorate.errors import SettingsError
+
+
+def gravity_of(loss: Mapping[str, float] | None, outcomes: Sequence[str]) -> tuple[float, ...] | None:
+    """How grave it is to miss each outcome, 1 where it is not told: (J,); None where nothing is told.
+
+    >>> gravity_of({"yes": 5}, ("no", "yes"))
+    (1.0, 5.0)
+    """
+    if not loss:
+        return None
+    found = dict.fromkeys(outcomes, 1.0)
+    for name, weight in loss.items():
+        if name not in found:
+            raise SettingsError(f"no outcome {name!r} to have a loss; the target has {', '.join(outcomes)}")
+        try:
+            found[name] = float(weight)
+        except (TypeError, ValueError):
+            raise SettingsError(f"loss {weight!r} of {name!r} is not a number; expected one of at least 0") from None
+        if not 0 <= found[name] < math.inf:  # NaN fails too
+            raise SettingsError(f"loss {weight:g} of {name!r} is out of range; expected a number of at least 0")
+    if not any(found.values()):
+        raise SettingsError("every outcome has a loss of 0, so nothing can be wrong; expected at least one above 0")
+    return tuple(found.values())
