@@ -30,7 +30,7 @@ def agree(
     rhat, one_ess, _ = mixing(one)
     _, other_ess, _ = mixing(other)
     assert rhat.max() < 1.1
-    assert one_ess.min() > 30, names[int(one_ess.argmin())]
+    assert one_ess.min() > 40, names[int(one_ess.argmin())]
     error = np.sqrt(one.var(axis=(1, 2)) / one_ess + other.var(axis=(1, 2)) / other_ess)
     assert (np.abs(one.mean(axis=(1, 2)) - other.mean(axis=(1, 2))) < 4 * error).all()
 

@@ -33,7 +33,7 @@ def step(
     case = replace(CASE, votes=tuple((expert, 0) for expert in votes))
     forecast = replace(forecast, candidates=tuple(e for e in forecast.candidates if PANEL.expert(e) not in votes))
     parts = {"panel": PANEL, "forecast": forecast, "chooser": PanelOrder(), "stopper": ErrorBelow(0.01)}
-    return decide(np.random.default_rng(0), case, **parts, rules=rules, left=left)  # type: ignore[arg-type]
+    return decide(np.random.default_rng(0), case, **parts, rules=rules, left=left)  # type: ignore[arg-type]  # by name
 
 
 def told(found: Decision) -> tuple[str, str]:
