@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from quorate.assembly import Options, create_study
-    from quorate.core.decision import Query, Settle
+    from quorate.core.decision import Query, Settle, Wait
     from quorate.core.forecast import Forecast
     from quorate.core.panel import Panel
     from quorate.core.rules import Rules
@@ -38,6 +38,7 @@ _HOMES = {
     "Study": "quorate.study.study",
     "Table": "quorate.data.table",
     "UnhealthyFitWarning": "quorate.forecaster",
+    "Wait": "quorate.core.decision",
     "create_study": "quorate.assembly",
     "read_table": "quorate.data.table",
     "replay": "quorate.experiments.replay",
@@ -60,6 +61,7 @@ __all__ = [
     "Study",
     "Table",
     "UnhealthyFitWarning",
+    "Wait",
     "__version__",
     "create_study",
     "read_table",

@@ -14,7 +14,7 @@ from quorate.core.rules import NO_RULES, Rules
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.core.target import FunctionTarget, Votes, parse_target
 from quorate.errors import SettingsError
-from quorate.policy.choosers import choosers, orders, seeing
+from quorate.policy.choosers import choosers, orders
 from quorate.policy.greedy import EpsilonGreedy, TiesAtRandom
 from quorate.policy.information import InformationGain
 from quorate.policy.schedule import SCHEDULES, Schedule, every_schedule, never_schedule
@@ -66,6 +66,7 @@ class Options:
     cost_blind: bool = False  # choose as if every expert cost the same
     rules: Rules = NO_RULES  # kept to whatever is known of a case
     loss: Mapping[str, float] | None = field(default=None, hash=False)  # how grave it is to miss an outcome, else 1
+    in_flight: int = 1  # experts asked about a case at a time
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,18 @@ def plan(panel: Panel, options: Options, target: Target) -> Plan:
     'panel'
     """
     options.rules.check(panel)
+    if not isinstance(options.in_flight, int) or options.in_flight < 1:
+        raise SettingsError(f"in_flight {options.in_flight!r} is out of range; expected a whole number of at least 1")
     stop = ErrorBelow(options.max_error, gravity=gravity_of(options.loss, target.outcomes))
     found = _by_name(panel, options, target, stop)
-    return replace(found, method=replace(found.method, rules=options.rules, gravity=stop.gravity))
+    method = replace(
+        found.method,
+        rules=options.rules,
+        gravity=stop.gravity,
+        in_flight=options.in_flight,
+        cost_blind=options.cost_blind,
+    )
+    return replace(found, method=method)
 
 
 def _by_name(panel: Panel, options: Options, target: Target, stop: ErrorBelow) -> Plan:
@@ -135,7 +145,7 @@ def _bayes(options: Options, named: str, stop: ErrorBelow) -> Plan:
     part = _one_of("chooser", chooser, choosers(stop))
     method = Method(
         learner=learner,
-        chooser=seeing(part, costs=not options.cost_blind),
+        chooser=part,
         stopper=stop,
         schedule=_one_of("schedule", schedule, SCHEDULES),
         window=_window(options.window, settings),
@@ -285,7 +295,7 @@ def _rival(
     """A rival of the paper: its own learner, the first of its choosers unless another is named."""
     _refuse_options(options, "which is not the Bayesian model")
     chooser = options.chooser or next(iter(known))
-    part = seeing(_one_of(f"chooser for method {options.method!r}", chooser, known), costs=not options.cost_blind)
+    part = _one_of(f"chooser for method {options.method!r}", chooser, known)
     # The rivals stop by their stated error alone, as published, however noisy it is.
     method = Method(learner, part, replace(stop, noise=None), when)
     return Plan(method, options.method, options.max_error, None, None, chooser, schedule, None, None)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from quorate.assembly import DEFAULT_PRESET, Options, plan, read_target
 from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.case import Case, Row, probability_row
+from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
@@ -166,7 +167,7 @@ class PanelForecaster:
         for n, (case, forecast) in enumerate(pairs):
             candidates = tuple(name for name in forecast.candidates if may[n, self._panel.expert(name)])
             if candidates:
-                score = chooser.score(np.random.default_rng(0), case, forecast, candidates)
+                score = chooser.score(np.random.default_rng(0), Choice(case, forecast, candidates))
                 for name, gain in score.items():
                     gains[n, self._panel.expert(name)] = gain
                 asked[n] = int(np.nanargmax(gains[n]))  # the first of the panel where several lead

@@ -71,6 +71,7 @@ def stream(seed: int, number: int, moments: Moments, max_error: float) -> dict[s
         while isinstance(step := study.ask(key), quorate.Query):
             study.tell(key, step.expert, study.panel.classes[votes[row, study.panel.expert(step.expert)]])
         study.settle(key)
+        assert isinstance(step, quorate.Settle)
         there = votes[row : row + 1, : len(study.panel.experts)]
         errors.append(float(1 - study.target.weights(there)[0][step.forecast.leader]))
         stated.append(step.forecast.error)

@@ -10,6 +10,7 @@ import pytest
 
 from quorate.core.arrays import Floats
 from quorate.core.case import Case, open_case
+from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.panel import Panel
@@ -122,7 +123,7 @@ def test_forecasts_and_gains_are_exact_up_to_monte_carlo_error(classes: int, exp
             ]
             for expert in asked.unasked
         }
-        gains = InformationGain().score(np.random.default_rng(0), asked, forecast, forecast.candidates)
+        gains = InformationGain().score(np.random.default_rng(0), Choice(asked, forecast, forecast.candidates))
         for name, gain in gains.items():
             assert abs(gain - exact_gain(table, dict(votes), panel.expert(name), classes)) < 0.005
         for expert in asked.unasked:
@@ -172,7 +173,7 @@ def moved(draws: Draws, order: list[int]) -> Draws:
 
 
 def gains_of(case: Case, forecast: Forecast) -> dict[str, float]:
-    return dict(InformationGain().score(np.random.default_rng(0), case, forecast, forecast.candidates))
+    return dict(InformationGain().score(np.random.default_rng(0), Choice(case, forecast, forecast.candidates)))
 
 
 def test_permuting_experts_permutes_the_answers() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from quorate.assembly import Options, create_study
 from quorate.core.arrays import Floats, Ints
-from quorate.core.decision import Settle
+from quorate.core.decision import Query, Settle
 from quorate.core.health import Health
 from quorate.data.table import Table, table_from_arrays
 
@@ -85,10 +85,11 @@ def walked(table: Table, preset: str, schedule: str) -> tuple[list[Settle], list
         case = table.case(row)
         study.open(case.key, dict(zip(table.panel.classifiers, case.probabilities, strict=True)))
         step = study.ask(case.key)
-        while not isinstance(step, Settle):
+        while isinstance(step, Query):
             study.tell(case.key, step.expert, table.panel.classes[table.votes[row, table.panel.expert(step.expert)]])
             step = study.ask(case.key)
         study.settle(case.key)
+        assert isinstance(step, Settle)
         steps.append(step)
         errors.append(1.0 - float(study.target.weights(table.votes[row])[step.forecast.leader]))
         job = study.due()

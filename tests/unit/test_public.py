@@ -25,6 +25,7 @@ def test_public_names_are_pinned_and_resolve() -> None:
         "Study",
         "Table",
         "UnhealthyFitWarning",
+        "Wait",
         "__version__",
         "create_study",
         "read_table",

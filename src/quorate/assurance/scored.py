@@ -23,6 +23,7 @@ class Scored:
     panel: int  # experts who belonged to the case
     cost: float  # what the votes asked for cost
     panel_cost: float  # what those of everyone would have cost
+    rounds: int = 0  # how often votes were waited for; as many as votes where one expert is asked at a time
     forced_asks: int = 0  # queries made only because a forecast was not healthy
     kept: bool = True  # the votes decide, or no more error (or loss) than is allowed was stated
     stated_loss: float | None = None  # the expected loss; None where all outcomes are alike

@@ -100,6 +100,7 @@ class Summary:
     saved_share: float  # of that cost
     votes: int  # in all
     cost: float  # of these votes
+    mean_rounds: float  # how often votes were waited for, a case
     forced_asks: int
     limited: int  # cases that only a limit on votes or the budget kept from asking on
     unsure: int  # those of them that were not sure enough to settle
@@ -154,6 +155,7 @@ def summarise(scored: Sequence[Scored], *, experts: Sequence[str], outcomes: Seq
         saved_share=1.0 - cost / whole if whole else 0.0,
         votes=votes,
         cost=cost,
+        mean_rounds=_mean([case.rounds for case in scored]),
         forced_asks=sum(case.forced_asks for case in scored),
         limited=sum(case.limited for case in scored),
         unsure=sum(case.limited and not case.kept for case in scored),

@@ -31,6 +31,7 @@ MinVotes = Annotated[int, typer.Option(metavar="N", min=0, help="Settle no case 
 MaxVotes = Annotated[int | None, typer.Option(metavar="N", min=0, help="Ask for no more votes about a case.")]
 Require = Annotated[str | None, typer.Option(metavar="A,B", help="Experts without whose vote no case settles.")]
 Budget = Annotated[float | None, typer.Option(metavar="X", help="What all votes together may cost.")]
+InFlight = Annotated[int, typer.Option(metavar="Q", min=1, help="Experts asked about a case at a time.")]
 CostBlind = Annotated[bool, typer.Option("--cost-blind", help="Choose as if every expert cost the same.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 

@@ -17,6 +17,7 @@ from quorate.cli.options import (
     CostBlind,
     Costs,
     Experts,
+    InFlight,
     Loss,
     MaxVotes,
     MinVotes,
@@ -79,6 +80,7 @@ def replay(
     max_votes: MaxVotes = None,
     require: Require = None,
     budget: Budget = None,
+    in_flight: InFlight = 1,
     classes: Classes = None,
     experts: Experts = None,
     classifiers: Classifiers = None,
@@ -106,6 +108,7 @@ def replay(
         engine=engine,
         ablate=tuple(names(ablate, "--ablate") or ()),
         cost_blind=cost_blind,
+        in_flight=in_flight,
     )
     named = as_method(options)
     modelled = named.method.startswith("bayes") or chooser == "entropy"

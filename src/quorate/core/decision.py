@@ -1,4 +1,4 @@
-"""The one step every method shares: ask one more expert, or settle."""
+"""The one step every method shares: ask one more expert or several at once, wait, or settle."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Literal
 
 import numpy as np
 
+from quorate.core.batch import best_batch
 from quorate.core.case import Case
+from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.panel import Panel
 from quorate.core.protocols import Chooser, Stopper
-from quorate.core.rules import NO_RULES, Barrier, Rules
+from quorate.core.rules import NO_RULES, NOBODY, Asked, Barrier, Rules
 
 Enough = Literal["certain", "tie", "sure"]
 Unsettled = Literal["unsure", "unhealthy"]
@@ -32,6 +34,17 @@ class Query:
     forecast: Forecast = field(repr=False)
     reason: Unsettled | Literal["rule"]
     measure: str = "nats of information"
+    batch: tuple[str, ...] = ()  # everyone to ask now, `expert` first: more than one where several may be in flight
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Ask nobody for now: votes are on their way, and nobody else can or need be asked before they are in."""
+
+    case: str
+    pending: tuple[str, ...]
+    forecast: Forecast = field(repr=False)
+    reason: Unsettled | Literal["rule"]
 
 
 @dataclass(frozen=True)
@@ -59,7 +72,7 @@ class Settle:
         return self.forecast.leaders if len(self.forecast.leaders) > 1 else ()
 
 
-Decision = Query | Settle
+Decision = Query | Wait | Settle
 
 
 def decide(
@@ -72,31 +85,42 @@ def decide(
     stopper: Stopper,
     rules: Rules = NO_RULES,
     left: float | None = None,
+    asked: Asked = NOBODY,
+    in_flight: int = 1,
+    cost_blind: bool = False,
 ) -> Decision:
     """Settle, or name the candidate with the largest gain; the first in panel order wins a draw.
 
     A forecast that is not healthy, or too noisy for the stopper, never settles a case: one more expert is asked
     instead, and the forecast of that query says why. The rules come before all that; `left` is what may still be spent.
+    At most `in_flight` experts are asked at a time, those whose votes are on their way included.
     """
     enough, forecast = _enough(case, forecast, stopper)
-    terms = rules.terms(panel, case, left)
+    terms = rules.terms(panel, case, left, asked)
+    awaited = tuple(name for name in asked.pending if terms.held or name in forecast.candidates)
     telling = () if enough else tuple(name for name in terms.allowed if name in forecast.candidates)
-    if not terms.due and not telling:
+    asking = terms.due or bool(telling)
+    if not asking and not (awaited and (terms.held or not enough)):
         barrier = terms.barrier if terms.short or (not enough and forecast.candidates) else None
         reason = barrier or enough or "nobody left"
         return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, kept=enough is not None)
     unsure = not (enough or stopper.settled(case, forecast))
-    candidates = terms.first or telling or terms.allowed
-    costs = panel.prices
-    gains = chooser.score(rng, case, forecast, candidates, costs)
-    return Query(
-        case=case.key,
-        expert=max(candidates, key=lambda expert: gains[expert]),  # the first of those that share the largest
-        gains={expert: gains[expert] for expert in candidates},
-        forecast=forecast,
-        reason="unsure" if unsure else "rule" if terms.due else "unhealthy",
-        measure=chooser.measure(weighed=costs is not None),
+    why: Unsettled | Literal["rule"] = "unsure" if unsure else "rule" if terms.held else "unhealthy"
+    size = in_flight - len(asked.pending)
+    if not asking or size < 1:
+        return Wait(case.key, asked.pending, forecast, why)
+    costs = None if cost_blind else panel.prices
+    choice = Choice(case, forecast, terms.first or telling or terms.allowed, costs, asked.pending)
+    best = best_batch(
+        rng,
+        chooser,
+        choice,
+        size=size if terms.room is None else min(size, terms.room),
+        prices=dict(zip(panel.experts, panel.costs, strict=True)),
+        left=rules.purse(left),
     )
+    measure = chooser.measure(weighed=costs is not None)
+    return Query(case.key, best.experts[0], best.gains, forecast, why, measure, best.experts)
 
 
 def _enough(case: Case, forecast: Forecast, stopper: Stopper) -> tuple[Enough | None, Forecast]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from quorate.core.arrays import Floats, Ints
 from quorate.core.case import Case
+from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
@@ -82,21 +83,19 @@ class Learner(Protocol):
 class Chooser(Protocol):
     """Scores the candidates for the next query: the largest is asked."""
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
-        """What the vote of each candidate is worth; they come in the order of the panel.
-
-        `costs` are those of the candidates; None where all cost the same, or costs are not to be weighed.
-        """
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
+        """What the vote of each candidate is worth by itself."""
 
     def measure(self, *, weighed: bool) -> str:
         """What the scores are in, with costs weighed or without."""
+
+
+@runtime_checkable
+class Joint(Chooser, Protocol):
+    """A chooser that knows what votes are worth together, from the outlook of a forecast."""
+
+    def together(self, choice: Choice, batches: Sequence[tuple[str, ...]]) -> list[float]:
+        """What the votes of each batch of candidates are worth, on top of those that are pending."""
 
 
 class Stopper(Protocol):

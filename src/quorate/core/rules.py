@@ -24,9 +24,29 @@ class Terms:
 
     first: tuple[str, ...]  # required experts who may be asked: nobody else is asked before them
     allowed: tuple[str, ...]  # everyone who may be asked, in the order of the panel
-    due: bool  # it must not settle yet
+    due: bool  # somebody must be asked before it settles
+    held: bool  # it must not settle yet: somebody must be asked, or a vote that it needs is on its way
+    room: int | None  # how many may be asked at most; None without a limit
     short: bool  # it lacks a vote that it should have and cannot get
     barrier: Barrier | None  # what keeps the others from being asked; the budget where it alone breaks a rule
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Experts who were asked about a case and have not voted.
+
+    >>> "ann" in Asked(pending=("ann",))
+    True
+    """
+
+    pending: tuple[str, ...] = ()  # their votes are on their way
+    passed: tuple[str, ...] = ()  # they let the question pass, and are not asked again
+
+    def __contains__(self, expert: object) -> bool:
+        return expert in self.pending or expert in self.passed
+
+
+NOBODY = Asked()
 
 
 def _whole(name: str, value: int) -> None:
@@ -86,22 +106,31 @@ class Rules:
         """
         return None if self.budget is None else max(self.budget - spent, 0.0)
 
-    def terms(self, panel: Panel, case: Case, left: float | None = None) -> Terms:
+    def purse(self, left: float | None) -> float:
+        """What experts asked now may cost together, where so much may still be spent."""
+        return math.inf if left is None else left + ROUNDING * (self.budget or 0.0)
+
+    def terms(self, panel: Panel, case: Case, left: float | None = None, asked: Asked = NOBODY) -> Terms:
         """Who may be asked about a case, and whether it may settle; `left` is what may still be spent."""
-        unasked = tuple(panel.experts[h] for h in case.unasked)
-        purse = math.inf if left is None else left + ROUNDING * (self.budget or 0.0)
-        paid = tuple(panel.experts[h] for h in case.unasked if panel.costs[h] <= purse)
-        full = self.max_votes is not None and len(case.votes) >= self.max_votes
-        allowed = () if full else paid
+        unasked = {panel.experts[h]: panel.costs[h] for h in case.unasked}
+        pending = [name for name in asked.pending if name in unasked]
+        askable = [name for name in unasked if name not in asked]
+        purse = self.purse(left)
+        paid = tuple(name for name in askable if unasked[name] <= purse)
+        coming = len(case.votes) + len(pending)
+        room = None if self.max_votes is None else max(self.max_votes - coming, 0)
+        allowed = () if room == 0 else paid
         missing = [name for name in unasked if name in self.required]
         first = tuple(name for name in allowed if name in missing)
-        few = len(case.votes) < min(self.min_votes, sum(case.available))
-        due = bool(first) or (few and bool(allowed))
+        least = min(self.min_votes, sum(case.available))
+        due = bool(first) or (coming < least and bool(allowed))
+        few = len(case.votes) < least
+        held = due or (bool(pending) and (few or any(name in pending for name in missing)))
         barrier: Barrier | None = None
-        if len(allowed) < len(unasked):
-            poor = not full or any(name not in paid for name in missing)
+        if len(allowed) < len(askable):
+            poor = room != 0 or any(name not in paid for name in missing if name in askable)
             barrier = "budget" if poor else "limit"
-        return Terms(first, allowed, due, (few or bool(missing)) and not due, barrier)
+        return Terms(first, allowed, due, held, room, (few or bool(missing)) and not held, barrier)
 
 
 NO_RULES = Rules()

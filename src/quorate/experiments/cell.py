@@ -42,8 +42,10 @@ class Cell:
         told = {"format": FORMAT, **asdict(self), "table": None}
         options = told["options"]
         options["rules"] = self.options.rules != NO_RULES and options["rules"]
-        for part, name in ((told, "costs"), (options, "cost_blind"), (options, "rules"), (options, "loss")):
-            if not part[name]:  # cells are named as they were when nobody could speak of costs, rules and losses
+        options["in_flight"] = options["in_flight"] > 1 and options["in_flight"]
+        later = ((told, "costs"), *((options, name) for name in ("cost_blind", "rules", "loss", "in_flight")))
+        for part, name in later:
+            if not part[name]:  # cells are named as they were when nobody could speak of these
                 del part[name]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:20]
 

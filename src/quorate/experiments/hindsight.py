@@ -64,7 +64,9 @@ def fitted(table: Table, options: Options, target: Target, *, seed: int) -> Plan
     named = as_method(options)
     chosen = plan(table.panel, named, target)
     plain = Options()  # what does not bear on the fit
-    fitting = replace(named, max_error=plain.max_error, chooser=None, cost_blind=False, rules=plain.rules, loss=None)
+    fitting = replace(
+        named, max_error=plain.max_error, chooser=None, cost_blind=False, rules=plain.rules, loss=None, in_flight=1
+    )
     predictor = _fit(table, fitting, seed)
     method = replace(chosen.method, learner=Known(predictor), schedule=never_schedule)
     return replace(chosen, method=method, name=options.method, schedule=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from quorate.assurance.scored import Scored, truth_of
 from quorate.assurance.summary import summarise
 from quorate.core.arrays import Floats
 from quorate.core.case import Case
-from quorate.core.decision import Settle
+from quorate.core.decision import Query, Settle
 from quorate.core.health import Health
 from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor, Target
@@ -81,6 +81,7 @@ def replay(
         "window": options.window,
         "costs": cost_text(table.panel),
         "cost_blind": options.cost_blind,
+        "in_flight": options.in_flight,
         **_rules(options),
         "table": table.source,
         "table_cases": len(table),
@@ -155,17 +156,20 @@ def _walk(study: Study, table: Table, row: int, clock: Clock) -> Scored:
     """Ask about one case until it settles, and hold it against all its recorded votes."""
     panel, case = table.panel, table.case(row)
     _open(study, case)
-    forced_asks = 0
+    forced_asks = rounds = 0
     while True:
         began = time.perf_counter()
         step = study.ask(case.key)
         clock.decisions.append(time.perf_counter() - began)
         if isinstance(step, Settle):
             break
-        forced_asks += step.reason == "unhealthy"
-        study.tell(case.key, step.expert, panel.classes[table.votes[row, panel.expert(step.expert)]])
+        asked = step.batch if isinstance(step, Query) else step.pending
+        for expert in asked:  # all of them vote before anyone else is asked
+            study.tell(case.key, expert, panel.classes[table.votes[row, panel.expert(expert)]])
+        rounds += 1
+        forced_asks += len(asked) if step.reason == "unhealthy" else 0
     study.settle(case.key)
-    return _score(study, step, table, row, forced_asks)
+    return replace(_score(study, step, table, row), rounds=rounds, forced_asks=forced_asks)
 
 
 def _open(study: Study, case: Case) -> None:
@@ -177,7 +181,7 @@ def _open(study: Study, case: Case) -> None:
     )
 
 
-def _score(study: Study, step: Settle, table: Table, row: int, forced_asks: int) -> Scored:
+def _score(study: Study, step: Settle, table: Table, row: int) -> Scored:
     panel, target = study.panel, study.target
     shares = target.weights(table.votes[row])
     leaders = [target.outcomes.index(name) for name in step.forecast.leaders]
@@ -197,7 +201,6 @@ def _score(study: Study, step: Settle, table: Table, row: int, forced_asks: int)
         panel=int((table.votes[row] >= 0).sum()),
         cost=float(sum(panel.costs[expert] for expert, _ in votes)),
         panel_cost=float(np.array(panel.costs)[table.votes[row] >= 0].sum()),
-        forced_asks=forced_asks,
         kept=step.kept,
         stated_loss=None if gravity is None else step.forecast.loss,
         loss=None if gravity is None else lost(gravity, shares, leaders),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from quorate.core.protocols import Chooser
-from quorate.policy.cost import CostBlind
 from quorate.policy.information import InformationGain, PanelOrder, RandomOrder
 from quorate.policy.lookahead import Lookahead
 from quorate.policy.settling import SettlingChance
@@ -31,12 +30,3 @@ def choosers(rule: Rule) -> dict[str, Chooser]:
     """
     ahead: dict[str, Chooser] = {"stop": SettlingChance(rule), "lookahead": Lookahead(rule)}
     return {"entropy": InformationGain(), **ahead, **orders()}
-
-
-def seeing(chooser: Chooser, *, costs: bool) -> Chooser:
-    """A chooser, or the same told nothing of costs.
-
-    >>> seeing(PanelOrder(), costs=False)
-    CostBlind(chooser=PanelOrder())
-    """
-    return chooser if costs else CostBlind(chooser)

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
-import numpy as np
-
-from quorate.core.case import Case
-from quorate.core.forecast import Forecast
-from quorate.core.protocols import Chooser
+from collections.abc import Mapping, Sequence
 
 
 def per_cost(worth: Mapping[str, float], costs: Mapping[str, float] | None) -> dict[str, float]:
@@ -31,6 +24,19 @@ def per_cost(worth: Mapping[str, float], costs: Mapping[str, float] | None) -> d
     return {expert: paid[expert] if expert in paid else first + value for expert, value in worth.items()}
 
 
+def per_batch_cost(
+    worth: Sequence[float], batches: Sequence[tuple[str, ...]], costs: Mapping[str, float] | None
+) -> list[float]:
+    """What the votes of each batch are worth together per cost; batches that cost nothing come first.
+
+    >>> per_batch_cost([0.75, 0.25], [("ann", "ben"), ("cho",)], {"ann": 2.0, "ben": 1.0, "cho": 0.0})
+    [0.25, 1.5]
+    """
+    named = {str(place): value for place, value in enumerate(worth)}
+    prices = {str(place): sum(costs[one] for one in batch) for place, batch in enumerate(batches)} if costs else None
+    return list(per_cost(named, prices).values())
+
+
 def measured(measure: str, *, weighed: bool) -> str:
     """A measure in words, per cost where costs are weighed.
 
@@ -38,27 +44,3 @@ def measured(measure: str, *, weighed: bool) -> str:
     'nats of information per cost'
     """
     return f"{measure} per cost" if weighed else measure
-
-
-@dataclass(frozen=True)
-class CostBlind:
-    """Another chooser, told nothing of costs."""
-
-    chooser: Chooser
-
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
-        """The other chooser's scores as if everyone cost the same."""
-        del costs
-        return self.chooser.score(rng, case, forecast, candidates)
-
-    def measure(self, *, weighed: bool) -> str:
-        """That of the other chooser without costs."""
-        del weighed
-        return self.chooser.measure(weighed=False)

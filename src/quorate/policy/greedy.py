@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.core.case import Case
-from quorate.core.forecast import Forecast
+from quorate.core.choice import Choice
 from quorate.core.protocols import Chooser
 from quorate.errors import SettingsError
 
@@ -34,19 +33,11 @@ class EpsilonGreedy:
         if not 0 <= self.epsilon <= 1:
             raise SettingsError(f"epsilon {self.epsilon:g} is out of range; expected a number from 0 to 1")
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
         """Observed accuracy of each candidate, the one to be asked lifted just above the best."""
-        del case, costs  # accuracy belongs to the expert, not to the case
-        accuracy = {expert: forecast.accuracy.get(expert, UNKNOWN) for expert in candidates}
+        accuracy = {expert: choice.forecast.accuracy.get(expert, UNKNOWN) for expert in choice.candidates}
         if rng.random() < self.epsilon:
-            return _lifted(rng, accuracy, candidates)
+            return _lifted(rng, accuracy, choice.candidates)
         return _lifted(rng, accuracy, _leaders(accuracy))
 
     def measure(self, *, weighed: bool) -> str:
@@ -61,16 +52,9 @@ class TiesAtRandom:
 
     chooser: Chooser
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
         """The other chooser's scores, one of the leaders lifted just above the rest."""
-        scores = self.chooser.score(rng, case, forecast, candidates, costs)
+        scores = self.chooser.score(rng, choice)
         return _lifted(rng, scores, _leaders(scores))
 
     def measure(self, *, weighed: bool) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.core.arrays import Floats
-from quorate.core.case import Case
+from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
-from quorate.policy.cost import measured, per_cost
+from quorate.policy.cost import measured, per_batch_cost, per_cost
+from quorate.policy.votes import given_votes, outlook_of, votes_of
 
 
 def entropy(p: Floats) -> Floats:
@@ -25,14 +26,12 @@ def entropy(p: Floats) -> Floats:
 
 
 def expected_entropy(joint: Floats) -> float:
-    """Expected entropy of the outcome after one expert's vote, from their joint distribution (K, J).
+    """Expected entropy of the outcome after some votes, from the masses of ways to vote and outcomes (R, J).
 
     >>> round(expected_entropy(np.array([[0.5, 0.0], [0.0, 0.5]])), 4)
     0.0
     """
-    votes = joint.sum(axis=1, keepdims=True)
-    outcome_given_vote = np.divide(joint, votes, out=np.zeros_like(joint), where=votes > 0)
-    return float(votes[:, 0] @ entropy(outcome_given_vote))
+    return float(joint.sum(axis=1) @ entropy(given_votes(joint)))
 
 
 def information(forecast: Forecast, candidates: tuple[str, ...]) -> dict[str, float]:
@@ -54,17 +53,17 @@ def information(forecast: Forecast, candidates: tuple[str, ...]) -> dict[str, fl
 class InformationGain:
     """Scores each candidate by how much its vote is expected to lower the outcome's entropy, for its cost."""
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
         """Expected gain of each candidate in nats, or in nats per cost."""
-        del rng, case  # a gain is a property of the forecast alone
-        return per_cost(information(forecast, candidates), costs)
+        del rng  # a gain is a property of the forecast alone
+        return per_cost(information(choice.forecast, choice.candidates), choice.costs)
+
+    def together(self, choice: Choice, batches: Sequence[tuple[str, ...]]) -> list[float]:
+        """Expected gain of the votes of each batch, beyond that of the votes that are pending, or that per cost."""
+        outlook = outlook_of(choice)
+        before = expected_entropy(votes_of(outlook, choice.pending))
+        gains = [before - expected_entropy(votes_of(outlook, (*choice.pending, *batch))) for batch in batches]
+        return per_batch_cost(gains, batches, choice.costs)
 
     def measure(self, *, weighed: bool) -> str:
         """Nats."""
@@ -75,17 +74,9 @@ class InformationGain:
 class RandomOrder:
     """Asks the candidates in random order (the paper's random-querying ablation)."""
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
         """A random number for each candidate."""
-        del case, forecast, costs  # chance looks at nothing
-        return {expert: float(rng.random()) for expert in candidates}
+        return {expert: float(rng.random()) for expert in choice.candidates}
 
     def measure(self, *, weighed: bool) -> str:
         """Nothing but chance."""
@@ -97,17 +88,10 @@ class RandomOrder:
 class PanelOrder:
     """Asks the candidates in the order the panel names them."""
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
         """The earlier an expert is named, the larger."""
-        del rng, case, forecast, costs  # the order is fixed
-        return {expert: -float(place) for place, expert in enumerate(candidates)}
+        del rng  # the order is fixed
+        return {expert: -float(place) for place, expert in enumerate(choice.candidates)}
 
     def measure(self, *, weighed: bool) -> str:
         """The order alone."""

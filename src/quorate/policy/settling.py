@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.core.arrays import Floats
-from quorate.core.case import Case
-from quorate.core.forecast import Forecast
-from quorate.policy.cost import measured, per_cost
-from quorate.policy.information import information
+from quorate.core.choice import Choice
+from quorate.policy.cost import measured, per_batch_cost, per_cost
+from quorate.policy.information import expected_entropy, information
 from quorate.policy.stopping import Rule
+from quorate.policy.votes import given_votes, outlook_of, votes_of
 
 TIE = 1e-6
 """What a nat of information is worth beside a probability of 1: it matters only where probabilities tie."""
-
-
-def given_votes(joint: Floats) -> Floats:
-    """Outcome probabilities after each vote, from masses (..., J) that need not sum to 1; 0 where a vote has no mass.
-
-    >>> given_votes(np.array([[0.125, 0.375], [0.0, 0.0]])).tolist()
-    [[0.25, 0.75], [0.0, 0.0]]
-    """
-    total = joint.sum(axis=-1, keepdims=True)
-    values: Floats = np.divide(joint, total, out=np.zeros_like(joint), where=total > 0)
-    return values
 
 
 @dataclass(frozen=True)
@@ -39,23 +28,27 @@ class SettlingChance:
 
     rule: Rule
 
-    def score(
-        self,
-        rng: np.random.Generator,
-        case: Case,
-        forecast: Forecast,
-        candidates: tuple[str, ...],
-        costs: Mapping[str, float] | None = None,
-    ) -> Mapping[str, float]:
+    def score(self, rng: np.random.Generator, choice: Choice) -> Mapping[str, float]:
         """Probability to settle right after the vote of each candidate, or that per cost."""
-        del rng, case  # the forecast says it all
-        gains = information(forecast, candidates)
-        worth = {}
-        for expert in candidates:
-            joint = forecast.joint[expert]
-            settles = self.rule.enough(given_votes(joint))
-            worth[expert] = float(joint.sum(axis=1) @ settles) + TIE * gains[expert]
-        return per_cost(worth, costs)
+        del rng  # the forecast says it all
+        forecast = choice.forecast
+        gains = information(forecast, choice.candidates)
+        worth = {expert: self._chance(forecast.joint[expert]) + TIE * gains[expert] for expert in choice.candidates}
+        return per_cost(worth, choice.costs)
+
+    def together(self, choice: Choice, batches: Sequence[tuple[str, ...]]) -> list[float]:
+        """Probability to settle after the votes of each batch, beyond that by pending ones, or that per cost."""
+        outlook = outlook_of(choice)
+        before = self._worth(votes_of(outlook, choice.pending))
+        worth = [self._worth(votes_of(outlook, (*choice.pending, *batch))) - before for batch in batches]
+        return per_batch_cost(worth, batches, choice.costs)
+
+    def _chance(self, joint: Floats) -> float:
+        """Probability that the case settles by some votes, from their joint distribution with the outcome (R, J)."""
+        return float(joint.sum(axis=1) @ self.rule.enough(given_votes(joint)))
+
+    def _worth(self, joint: Floats) -> float:
+        return self._chance(joint) - TIE * expected_entropy(joint)
 
     def measure(self, *, weighed: bool) -> str:
         """A probability."""

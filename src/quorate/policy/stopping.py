@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +24,9 @@ class Rule(Protocol):
 
     def enough(self, values: Floats) -> Bools:
         """Whether to stop at each of many outcome probabilities: (..., J) to (...)."""
+
+    def used(self, values: Floats) -> Floats:
+        """The share of what is allowed that stopping there uses up: (..., J) to (...)."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,24 @@ class ErrorBelow:
         >>> ErrorBelow(0.05, gravity=(1.0, 5.0)).enough(np.array([[0.98, 0.02], [0.04, 0.96]])).tolist()
         [False, True]
         """
+        small: Bools = self._stated(values) <= self.max_error
+        return small
+
+    def used(self, values: Floats) -> Floats:
+        """The share of what is allowed that each uses up, above 1 where it is not enough; 0 where nothing is allowed.
+
+        >>> ErrorBelow(0.04).used(np.array([[0.98, 0.02], [0.92, 0.08]])).round(9).tolist()
+        [0.5, 2.0]
+        """
+        return self._stated(values) / (self.max_error or math.inf)
+
+    def _stated(self, values: Floats) -> Floats:
         values = values if self.gravity is None else values * np.array(self.gravity)
         leader = values.argmax(axis=-1)
         others: Floats = np.zeros(values.shape[:-1])
         for outcome in range(values.shape[-1]):  # one after the other, as a forecast states its error
             others = others + np.where(leader == outcome, 0.0, values[..., outcome])
-        small: Bools = others <= self.max_error
-        return small
+        return others
 
     def doubt(self, forecast: Forecast) -> str | None:
         """Near the threshold the Monte Carlo error of what is held against it must be small."""

@@ -26,7 +26,7 @@ PACKAGES = ("quorate", "numpy", "scipy", "numba", "arviz-stats", "jax", "numpyro
 
 COLUMNS = (
     *("key", "asked", "votes", "decision", "probability", "stated_error", "human_votes", "correct", "cost"),
-    *("reason", "kept", "stated_loss", "loss"),
+    *("reason", "kept", "stated_loss", "loss", "rounds"),
 )
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -115,6 +115,7 @@ def steps_csv(scored: Iterable[Scored]) -> str:
                 int(case.kept),
                 "" if case.stated_loss is None else f"{case.stated_loss:.6g}",
                 "" if case.loss is None else f"{case.loss:.9g}",
+                case.rounds,
             ]
         )
     return out.getvalue()

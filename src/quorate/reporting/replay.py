@@ -130,4 +130,5 @@ def figures(report: ReplayReport) -> dict[str, object]:
         "mean_loss": found.mean_loss,
         "stated_loss": found.stated_loss,
         "missed": {name: part.errors for name, part in report.missed.items()} or None,
+        "mean_rounds": found.mean_rounds,
     }

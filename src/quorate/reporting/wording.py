@@ -105,6 +105,7 @@ def result_rows(report: ReplayReport) -> list[Row]:
     rows = [
         ("Cases", count(found.cases), f"{counted(len(report.experts), 'expert')}, {len(report.classes)} classes"),
         ("Queries a case", f"{found.mean_queries:.2f}", f"of {decimal(found.full_panel_queries)} on the whole panel"),
+        *_rounds(report),
         ("First and last cases", f"{found.queries_first_50:.2f} → {found.queries_last_50:.2f}", _edge(edge)),
         *_saved(report),
         (
@@ -132,6 +133,14 @@ def result_rows(report: ReplayReport) -> list[Row]:
         unsure = f"a limit on votes or the budget kept from asking on; unsure: {count(found.unsure)}"
         rows.append(("Settled by a limit", counted(found.limited, "case"), unsure))
     return rows
+
+
+def _rounds(report: ReplayReport) -> list[Row]:
+    """How often votes were waited for, where several experts may be asked at once."""
+    found, most = report.summary, report.settings.get("in_flight")
+    if most in (None, 1):
+        return []
+    return [("Rounds a case", f"{found.mean_rounds:.2f}", f"in each up to {most} experts are asked at once")]
 
 
 def _lost(report: ReplayReport) -> list[Row]:

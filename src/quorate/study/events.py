@@ -42,6 +42,22 @@ class Withdrawn:
 
 
 @dataclass(frozen=True)
+class Leased:
+    """An expert was asked about a case; the vote is on its way."""
+
+    key: str
+    expert: int
+
+
+@dataclass(frozen=True)
+class Expired:
+    """An expert who was asked about a case did not vote in time; nobody is asked twice about one case."""
+
+    key: str
+    expert: int
+
+
+@dataclass(frozen=True)
 class Settled:
     """Asking about a case stopped."""
 
@@ -113,6 +129,8 @@ Event = (
     | Voted
     | Amended
     | Withdrawn
+    | Leased
+    | Expired
     | Settled
     | Imported
     | Adopted

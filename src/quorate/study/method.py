@@ -22,6 +22,8 @@ class Method:
     window: int | None = None  # learn from so many recent cases only
     rules: Rules = NO_RULES
     gravity: tuple[float, ...] | None = None  # (J,) how grave it is to miss each outcome; None where all are alike
+    in_flight: int = 1  # experts asked about a case at a time
+    cost_blind: bool = False  # choose as if every expert cost the same
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,15 @@ from functools import reduce
 from quorate.core.case import Case
 from quorate.core.history import History
 from quorate.core.panel import Panel
+from quorate.core.rules import NOBODY, Asked
 from quorate.study.events import (
     Adopted,
     Amended,
     Event,
+    Expired,
     Imported,
     Joined,
+    Leased,
     Opened,
     Replaced,
     Restored,
@@ -42,6 +45,7 @@ class State:
     retired: frozenset[int] = frozenset()  # experts who are not asked any more
     replaced: frozenset[int] = frozenset()  # classifiers that gave way to others
     smaller: tuple[tuple[int, Panel], ...] = ()  # events that made the panel grow since `seen`, and it before each
+    asked: Layered[Asked] = field(default_factory=Layered)  # of open cases, once anyone was asked and has not voted
     spent: float = 0.0  # on every vote told; one that is amended or withdrawn was paid for all the same
 
     @property
@@ -74,6 +78,16 @@ class State:
         place = self.places.get(key)
         return place if isinstance(place, Case) else None
 
+    def waiting(self, key: str) -> Asked:
+        """Who was asked about a case and has not voted, by name."""
+        return self.asked.get(key, NOBODY)
+
+    @property
+    def promised(self) -> float:
+        """What the votes cost that are on their way."""
+        names = [name for asked in self.asked.values() for name in asked.pending]
+        return sum(self.panel.costs[self.panel.expert(name)] for name in names)
+
     @property
     def outdated(self) -> bool:
         """Whether the fit in force rests on a vote that may no longer stand, or knows less than the whole panel.
@@ -99,13 +113,16 @@ def fold(state: State, event: Event) -> State:
             after = replace(state, places=state.places.plus(case.key, case))
         case Voted(key, expert, vote):
             spent = state.spent + state.panel.costs[expert]
-            after = replace(_put(state, state.known(key).with_vote(expert, vote)), spent=spent)
+            after = replace(_put(_answered(state, key, expert), state.known(key).with_vote(expert, vote)), spent=spent)
         case Amended(key, expert, vote):
             after = _revised(state, state.known(key).amended(expert, vote))
         case Withdrawn(key, expert):
             after = _staffed(_revised(state, state.known(key).without_vote(expert)), [key])
+        case Leased() | Expired():
+            after = _awaiting(state, event)
         case Settled(key):
             after = replace(_learnable(state, state.known(key)), settled=state.settled.plus(key, event))
+            after = replace(after, asked=state.asked.plus(key, NOBODY) if key in state.asked else state.asked)
         case Imported(case):
             after = _learnable(state, case)
         case Adopted(fit, seen, cases):
@@ -122,6 +139,27 @@ def fold(state: State, event: Event) -> State:
         case Restored(old, new):
             after = replace(state, replaced=(state.replaced | {old}) - {new})
     return replace(after, events=state.events + 1)
+
+
+def _awaiting(state: State, event: Leased | Expired) -> State:
+    """The state after an expert was asked, or let the question pass."""
+    name, before = state.panel.experts[event.expert], state.waiting(event.key)
+    pending = tuple(other for other in before.pending if other != name)
+    if isinstance(event, Leased):
+        after = replace(before, pending=(*pending, name))
+    else:
+        after = Asked(pending, (*before.passed, name))
+    return replace(state, asked=state.asked.plus(event.key, after))
+
+
+def _answered(state: State, key: str, expert: int) -> State:
+    """The state in which nothing is awaited of an expert on a case any more."""
+    name, asked = state.panel.experts[expert], state.waiting(key)
+    if name not in asked:
+        return state
+    pending = tuple(other for other in asked.pending if other != name)
+    passed = tuple(other for other in asked.passed if other != name)
+    return replace(state, asked=state.asked.plus(key, Asked(pending, passed)))
 
 
 def _learnable(state: State, case: Case) -> State:
@@ -156,4 +194,6 @@ def _staffed(state: State, keys: Iterable[str]) -> State:
         stays = tuple(there and (active[h] or case.voted(h) is not None) for h, there in enumerate(case.available))
         if stays != case.available:
             state = _put(state, replace(case, available=stays if any(stays) else active))
+            for h in state.retired:
+                state = _answered(state, case.key, h)
     return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from quorate.core.case import Case, open_case
-from quorate.core.decision import Decision, Query, decide
+from quorate.core.decision import Decision, Query, Settle, decide
 from quorate.core.forecast import Forecast
 from quorate.core.history import History
 from quorate.core.panel import Panel
@@ -15,8 +15,10 @@ from quorate.study.events import (
     Adopted,
     Amended,
     Event,
+    Expired,
     Imported,
     Joined,
+    Leased,
     Opened,
     Replaced,
     Restored,
@@ -145,8 +147,14 @@ class Study:
 
     @property
     def left(self) -> float | None:
-        """What may still be spent; None without a budget."""
-        return self.method.rules.left(self.spent)
+        """What may still be spent, once the votes that are on their way are paid; None without a budget."""
+        rules = self.method.rules
+        return None if rules.budget is None else rules.left(self.spent + self._state.promised)
+
+    def pending(self, key: str) -> tuple[str, ...]:
+        """Experts who were asked about a case by `lease`, and whose votes are on their way."""
+        self._known_case(key)
+        return self._state.waiting(key).pending
 
     @property
     def contradicted(self) -> tuple[str, ...]:
@@ -281,6 +289,9 @@ class Study:
             stopper=self.method.stopper,
             rules=self.method.rules,
             left=self.left,
+            asked=self._state.waiting(case.key),
+            in_flight=self.method.in_flight,
+            cost_blind=self.method.cost_blind,
         )
 
     def forecast(self, key: str) -> Forecast:
@@ -346,11 +357,39 @@ class Study:
             )
         self._append(Withdrawn(key, who))
 
+    def lease(self, key: str, *experts: str) -> None:
+        """Experts are asked about an open case: until they vote or `expire`, `ask` counts their votes as on their way.
+
+        Nobody needs to be leased: a vote can be told at any time. All of them are, or none.
+        """
+        case, names = self._open_case(key), self._state.waiting(key)
+        who = [self.panel.expert(name) for name in experts]
+        for name, expert in zip(experts, who, strict=True):
+            if not case.available[expert]:
+                raise StudyError(f"expert {name!r} does not belong to the panel of case {key!r} and cannot be asked")
+            if case.voted(expert) is not None or name in names or experts.count(name) > 1:
+                raise StudyError(f"expert {name!r} was asked about case {key!r} already; nobody is asked twice")
+        for expert in who:
+            self._append(Leased(key, expert))
+
+    def expire(self, key: str, expert: str) -> None:
+        """An expert who was leased did not vote in time: others are asked, and a vote that still comes is welcome."""
+        self._open_case(key)
+        waiting = self._state.waiting(key).pending
+        if expert not in waiting:
+            raise StudyError(
+                f"no vote of expert {expert!r} on case {key!r} is on its way; expected one of "
+                f"{', '.join(waiting) or 'nobody'}"
+            )
+        self._append(Expired(key, self.panel.expert(expert)))
+
     def settle(self, key: str) -> Settled:
         """Record that asking about a case stopped; only when `ask` says so."""
         decision = self.ask(key)
         if isinstance(decision, Query):
             raise StudyError(f"case {key!r} cannot settle yet: expert {decision.expert!r} should be asked")
+        if not isinstance(decision, Settle):
+            raise StudyError(f"case {key!r} cannot settle yet: it waits for {', '.join(decision.pending)}")
         forecast = decision.forecast
         probability = forecast.values[forecast.leader]
         event = Settled(key, decision.outcome, probability, forecast.error, decision.reason, decision.kept)
@@ -384,7 +423,7 @@ class Study:
 
 def _ill(decision: Decision) -> bool:
     """Whether a healthier forecast could settle the case, or settle it within what is allowed."""
-    if isinstance(decision, Query):
+    if not isinstance(decision, Settle):
         return decision.reason == "unhealthy"
     return decision.limited and not decision.kept and not decision.forecast.health.healthy
 

@@ -51,6 +51,7 @@ FIELDS = [
     "mean_loss",
     "stated_loss",
     "missed",
+    "mean_rounds",
 ]
 QUICK = "particles=64"
 PAPER = ("--preset", "paper", "--set", "chains=2,warmup=50,draws=100,extensions=0,latents=2000,max_rhat=2,min_ess=1")
@@ -132,6 +133,25 @@ def test_costs_are_weighed_and_reported(
         assert {row["cost"] for row in csv.DictReader(file)} == {"3.5"}
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (run["settings"]["costs"], run["saved_interval"]) == ("expert_1=2.5,expert_2=0,expert_3=1", [0, 0])
+
+
+def test_experts_asked_at_once_are_counted_in_rounds(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["replay", table, "--method", "all", "--limit", 6]
+    assert call(monkeypatch, *words, "--in-flight", 2, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["mean_queries"], found["mean_rounds"]) == (3, 2)
+    assert call(monkeypatch, *words, "--in-flight", 2, "--out", tmp_path / "run") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Rounds a case 2.00 in each up to 2 experts are asked at once" in told
+    with (tmp_path / "run" / "steps.csv").open() as file:
+        assert {row["rounds"] for row in csv.DictReader(file)} == {"2"}
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["in_flight"] == 2
+    assert call(monkeypatch, *words, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["mean_rounds"] == 3
+    assert call(monkeypatch, *words, "--in-flight", 0) == 2
+    assert "--in-flight" in capsys.readouterr().err
 
 
 def test_rules_and_a_loss_are_kept_and_reported(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from quorate.core.case import Case
-from quorate.core.decision import Query, Settle, decide
+from quorate.core.choice import Choice
+from quorate.core.decision import Decision, Query, Settle, decide
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.panel import Panel
@@ -26,7 +27,7 @@ SURE = Forecast(
 )
 
 
-def step(forecast: Forecast, max_error: float) -> Query | Settle:
+def step(forecast: Forecast, max_error: float) -> Decision:
     rng = np.random.default_rng(0)
     chooser, stopper = InformationGain(), ErrorBelow(max_error)
     return decide(rng, CASE, panel=PANEL, forecast=forecast, chooser=chooser, stopper=stopper)
@@ -87,9 +88,10 @@ def test_equal_gains_ask_in_panel_order() -> None:
 
 def test_orders_and_counts_without_a_model() -> None:
     rng = np.random.default_rng(0)
-    assert PanelOrder().score(rng, CASE, SURE, PANEL.experts) == {"ann": 0.0, "ben": -1.0}
+    assert PanelOrder().score(rng, Choice(CASE, SURE, PANEL.experts)) == {"ann": 0.0, "ben": -1.0}
     firsts = {
-        max(s := RandomOrder().score(rng, CASE, SURE, PANEL.experts), key=lambda name: s[name]) for _ in range(40)
+        max(s := RandomOrder().score(rng, Choice(CASE, SURE, PANEL.experts)), key=lambda name: s[name])
+        for _ in range(40)
     }
     assert firsts == {"ann", "ben"}
     assert not VotesSeen(1).settled(CASE, SURE)

@@ -169,6 +169,7 @@ def test_rules_hold_over_whole_streams(data: st.DataObject, experts: int, seed: 
     panel = Panel(["a", "b"], NAMES[:experts], costs=[1.0, *rng.integers(0, 4, experts - 1).tolist()])
     rules = data.draw(rules_of(panel.experts))
     stopper = VotesSeen(int(rng.integers(0, experts + 1))) if counted else ErrorBelow(0.01)
+    in_flight = int(rng.integers(1, 4))
     spent = 0.0
     for number in range(4):
         there = rng.random(experts) < 0.7
@@ -184,12 +185,17 @@ def test_rules_hold_over_whole_streams(data: st.DataObject, experts: int, seed: 
                 stopper=stopper,
                 rules=rules,
                 left=left,
+                in_flight=in_flight,
             )
             if isinstance(found, Settle):
                 break
+            assert isinstance(found, Query)  # nothing is pending
+            assert found.batch[0] == found.expert
             assert set(found.gains) <= {panel.experts[h] for h in case.unasked}
-            case = case.with_vote(panel.expert(found.expert), int(rng.integers(2)))
-            spent += panel.costs[panel.expert(found.expert)]
+            assert len(found.batch) == len(set(found.batch)) <= in_flight
+            for name in found.batch:
+                case = case.with_vote(panel.expert(name), int(rng.integers(2)))
+                spent += panel.costs[panel.expert(name)]
         check_settled(found, case, panel, rules, left)
     assert spent <= (np.inf if rules.budget is None else rules.budget)
 

@@ -8,12 +8,13 @@ import numpy as np
 
 from quorate.core.arrays import Floats
 from quorate.core.case import Case
+from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.outlook import Outlook
 from quorate.core.protocols import Chooser
 
 CASE = Case("c", (None,), (True,))
-Choice = Callable[[Floats, tuple[int, ...]], int]
+Policy = Callable[[Floats, tuple[int, ...]], int]
 """Which expert to ask, from the masses given the votes seen (K, ..., K, J) and who is left, in the axes' order."""
 
 
@@ -59,19 +60,32 @@ def after(mass: Floats, axis: int) -> list[Floats]:
     return [np.take(mass, vote, axis=axis) for vote in range(mass.shape[axis])]
 
 
-def least_cost(mass: Floats, prices: Sequence[float], max_error: float, first: int | None = None) -> float:
+def doubt(mass: Floats, max_error: float) -> float:
+    """The share of the allowed error that a case settles with, times the mass; 0 where it does not."""
+    by_outcome = mass.reshape(-1, mass.shape[-1]).sum(axis=0)
+    total = float(by_outcome.sum())
+    if total == 0 or max_error == 0 or not enough(mass, max_error):
+        return 0.0
+    return total * (1.0 - float(by_outcome.max()) / total) / max_error
+
+
+def least_cost(
+    mass: Floats, prices: Sequence[float], max_error: float, first: int | None = None, toll: float = 0.0
+) -> float:
     """Expected cost to settle by the best policy, times the mass; `first` may be fixed."""
     if mass.sum() == 0 or mass.ndim == 1 or (first is None and enough(mass, max_error)):
-        return 0.0
+        return toll * doubt(mass, max_error)
 
     def asking(axis: int) -> float:
         rest = [*prices[:axis], *prices[axis + 1 :]]
-        return prices[axis] * float(mass.sum()) + sum(least_cost(part, rest, max_error) for part in after(mass, axis))
+        return prices[axis] * float(mass.sum()) + sum(
+            least_cost(part, rest, max_error, toll=toll) for part in after(mass, axis)
+        )
 
     return asking(first) if first is not None else min(asking(axis) for axis in range(mass.ndim - 1))
 
 
-def cost_of(mass: Floats, prices: Sequence[float], max_error: float, choose: Choice) -> float:
+def cost_of(mass: Floats, prices: Sequence[float], max_error: float, choose: Policy) -> float:
     """Expected cost to settle by some policy, times the mass."""
 
     def walk(mass: Floats, left: tuple[int, ...]) -> float:
@@ -84,13 +98,13 @@ def cost_of(mass: Floats, prices: Sequence[float], max_error: float, choose: Cho
     return walk(mass, tuple(range(mass.ndim - 1)))
 
 
-def by_chooser(chooser: Chooser, prices: Sequence[float] | None) -> Choice:
+def by_chooser(chooser: Chooser, prices: Sequence[float] | None) -> Policy:
     """The policy that asks whom a chooser scores highest."""
 
     def choose(mass: Floats, left: tuple[int, ...]) -> int:
         seen = forecast_of(mass, left)
         costs = None if prices is None else {f"e{h}": prices[h] for h in left}
-        scores = chooser.score(np.random.default_rng(0), CASE, seen, seen.candidates, costs)
+        scores = chooser.score(np.random.default_rng(0), Choice(CASE, seen, seen.candidates, costs))
         return max(range(len(left)), key=lambda axis: scores[seen.candidates[axis]])
 
     return choose

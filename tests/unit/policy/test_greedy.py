@@ -10,6 +10,7 @@ import pytest
 
 from quorate.core.arrays import Floats
 from quorate.core.case import Case
+from quorate.core.choice import Choice
 from quorate.core.decision import Query, decide
 from quorate.core.forecast import Forecast
 from quorate.core.panel import Panel
@@ -43,7 +44,7 @@ def asked(chooser: Chooser, seen: Forecast, times: int = 2000) -> Counter[str]:
 def test_without_exploring_the_most_accurate_is_asked() -> None:
     seen = forecast({"ann": 0.6, "ben": 0.7, "cho": 0.9, "dan": 0.8})
     assert asked(EpsilonGreedy(epsilon=0.0), seen) == {"cho": 2000}
-    scores = EpsilonGreedy(epsilon=0.0).score(np.random.default_rng(0), CASE, seen, ("ann", "ben"))
+    scores = EpsilonGreedy(epsilon=0.0).score(np.random.default_rng(0), Choice(CASE, seen, ("ann", "ben")))
     assert scores == pytest.approx({"ann": 0.6, "ben": 0.7})
 
 

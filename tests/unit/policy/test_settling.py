@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from quorate.core.case import Case
+from quorate.core.choice import Choice
 from quorate.core.decision import Query, decide
 from quorate.core.panel import Panel
-from quorate.policy.choosers import WEIGHING, choosers, seeing
-from quorate.policy.cost import CostBlind, per_cost
+from quorate.policy.choosers import WEIGHING, choosers
+from quorate.policy.cost import per_cost
 from quorate.policy.information import InformationGain, information
 from quorate.policy.settling import TIE, SettlingChance
 from quorate.policy.stopping import ErrorBelow
@@ -24,7 +25,7 @@ def test_the_chance_is_that_of_votes_after_which_the_case_settles(max_error: flo
     for _ in range(10):
         mass = some_mass(rng, 3, 3, 3, empty=0.3)
         seen = forecast_of(mass)
-        found = SettlingChance(ErrorBelow(max_error)).score(RNG, CASE, seen, seen.candidates)
+        found = SettlingChance(ErrorBelow(max_error)).score(RNG, Choice(CASE, seen, seen.candidates))
         told = information(seen, seen.candidates)
         for axis, name in enumerate(seen.candidates):
             chance = sum(float(part.sum()) for part in after(mass, axis) if part.sum() and enough(part, max_error))
@@ -33,8 +34,8 @@ def test_the_chance_is_that_of_votes_after_which_the_case_settles(max_error: flo
 
 def test_where_nobody_settles_it_alone_the_one_who_tells_most_is_asked() -> None:
     seen = forecast_of(np.array([[[0.3, 0.1], [0.1, 0.1]], [[0.05, 0.1], [0.05, 0.2]]]))
-    told = InformationGain().score(RNG, CASE, seen, seen.candidates)
-    found = SettlingChance(ErrorBelow(0.01)).score(RNG, CASE, seen, seen.candidates)
+    told = InformationGain().score(RNG, Choice(CASE, seen, seen.candidates))
+    found = SettlingChance(ErrorBelow(0.01)).score(RNG, Choice(CASE, seen, seen.candidates))
     assert max(found.values()) < 2 * TIE
     assert max(found, key=lambda name: found[name]) == max(told, key=lambda name: told[name])
 
@@ -62,7 +63,7 @@ def test_equal_costs_change_nothing(name: str) -> None:
     [
         ("entropy", "nats of information per cost"),
         ("stop", "probability to settle per cost"),
-        ("lookahead", "minus expected cost to settle"),
+        ("lookahead", "minus expected cost to settle, error left included"),
         ("random", "random numbers"),
         ("panel", "minus the place in the panel"),
     ],
@@ -75,7 +76,7 @@ def test_a_query_says_what_its_gains_are_in(name: str, measure: str) -> None:
     step = decide(RNG, case, panel=panel, forecast=seen, chooser=chooser, stopper=rule)
     assert isinstance(step, Query)
     assert step.measure == measure
-    blind = decide(RNG, case, panel=panel, forecast=seen, chooser=seeing(chooser, costs=False), stopper=rule)
+    blind = decide(RNG, case, panel=panel, forecast=seen, chooser=chooser, stopper=rule, cost_blind=True)
     assert isinstance(blind, Query)
     assert blind.measure == measure.removesuffix(" per cost").replace("cost", "votes")
 
@@ -94,10 +95,14 @@ def test_whoever_costs_nothing_comes_first_by_worth() -> None:
     assert per_cost({"ben": 0.2}, {"ben": 0.0}) == {"ben": 1.2}
 
 
-def test_a_blind_chooser_is_told_nothing() -> None:
+def test_a_blind_choice_is_told_nothing_of_costs() -> None:
     seen = forecast_of(some_mass(np.random.default_rng(4), 3, 2))
-    costs = {"e0": 5.0, "e1": 0.0, "e2": 1.0}
-    chooser = InformationGain()
-    plain = chooser.score(RNG, CASE, seen, seen.candidates)
-    assert CostBlind(chooser).score(RNG, CASE, seen, seen.candidates, costs) == plain
-    assert chooser.score(RNG, CASE, seen, seen.candidates, costs) != plain
+    panel = Panel(seen.classes, seen.candidates, costs=[5.0, 0.0, 1.0])
+    case, rule, chooser = Case("c", (None,), (True,) * 3), ErrorBelow(0.0), InformationGain()
+    steps = [
+        decide(RNG, case, panel=panel, forecast=seen, chooser=chooser, stopper=rule, cost_blind=blind)
+        for blind in (True, False)
+    ]
+    gains = [step.gains for step in steps if isinstance(step, Query)]
+    assert gains[0] == chooser.score(RNG, Choice(CASE, seen, seen.candidates))
+    assert gains[1] != gains[0]

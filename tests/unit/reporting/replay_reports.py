@@ -37,6 +37,7 @@ def scored_case(
         panel=3,
         cost=float(len(asked)),
         panel_cost=3.0,
+        rounds=len(asked),
     )
 
 

@@ -60,6 +60,7 @@ def test_steps_have_a_row_a_case_in_order() -> None:
         "kept": "1",
         "stated_loss": "",
         "loss": "",
+        "rounds": "1",
     }
     assert (rows[4]["asked"], rows[4]["human_votes"], rows[4]["correct"]) == ("", "0", "1")
     assert rows[6]["correct"] == "0.5"
@@ -107,7 +108,7 @@ def test_figures_have_the_public_names_in_order() -> None:
         *("mean_queries", "error_rate", "errors", "ties", "ece", "stated_error", "queries_first_50", "queries_last_50"),
         *("no_human_share", "full_panel_queries", "saved_share", "cost", "seconds", "seconds_fitting"),
         *("seconds_deciding", "decision_p95_ms", "fits", "worst_rhat", "worst_ess", "unhealthy_fits", "forced_asks"),
-        *("limited", "mean_loss", "stated_loss", "missed"),
+        *("limited", "mean_loss", "stated_loss", "missed", "mean_rounds"),
     ]
 
 

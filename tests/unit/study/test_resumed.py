@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quorate.assembly import Options, create_study
-from quorate.core.decision import Query, Settle
+from quorate.core.decision import Query
 from quorate.core.panel import Panel
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.errors import InputError
@@ -28,7 +28,7 @@ def walked(study: Study, first: int, last: int) -> None:
         p = float(rng.uniform(0.05, 0.95))
         study.open(f"case-{number}", {"net": [1 - p, p]})
         step = study.ask(f"case-{number}")
-        while not isinstance(step, Settle):
+        while isinstance(step, Query):
             study.tell(f"case-{number}", step.expert, "yes" if rng.random() < p else "no")
             step = study.ask(f"case-{number}")
         study.settle(f"case-{number}")

@@ -119,6 +119,7 @@ def test_rules_hold_in_any_study(
             made.tell(key, step.expert, data.draw(st.sampled_from(PANEL.classes)))
             assert before is None or PANEL.costs[PANEL.expert(step.expert)] <= before
         lacking = [name for name in required if name in there and name not in voted]
+        assert isinstance(step, Settle)
         assert step.human_votes == len(voted) <= (most if most is not None else 3)
         assert made.spent <= (budget if budget is not None else made.spent)
         if lacking or len(voted) < min(least, len(there)):
@@ -131,5 +132,6 @@ def test_what_cannot_be_paid_is_for_the_budget_even_where_the_room_is_full() -> 
     made.open("c", {"densenet": [0.3, 0.7]})
     while isinstance(step := made.ask("c"), Query):
         made.tell("c", step.expert, "normal")
+    assert isinstance(step, Settle)
     assert step.human_votes == 2
     assert step.reason == "budget"

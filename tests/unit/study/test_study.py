@@ -124,6 +124,7 @@ def drive(study: Study, cases: int) -> list[object]:
         while isinstance(step := study.ask(key), Query):
             asked.append((key, step.expert, step.gains, step.reason))
             study.tell(key, step.expert, PANEL.classes[int(rng.random() > p)])
+        assert isinstance(step, Settle)
         asked.append((key, step.outcome, step.forecast.values))
         study.settle(key)
         job = study.due()

@@ -149,6 +149,7 @@ def test_a_large_panel_decides_when_the_last_vote_is_in() -> None:
     while isinstance(step := study.ask("close"), quorate.Query):
         study.tell("close", step.expert, ("no", "yes")[count % 2])
         count += 1
+    assert isinstance(step, quorate.Settle)
     assert (count, step.outcome, step.reason) == (13, "no", "certain")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from quorate.assembly import Options, create_study
 from quorate.core.case import open_case
-from quorate.core.decision import Settle
+from quorate.core.decision import Query
 from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.settings import EvidenceSettings
@@ -79,7 +79,7 @@ def walked(study: Study, first: int, last: int) -> None:
     for number in range(first, last):
         p = (number % 5 + 0.5) / 5
         study.open(f"case-{number}", {"net": [1 - p, p]})
-        while not isinstance(step := study.ask(f"case-{number}"), Settle):
+        while isinstance(step := study.ask(f"case-{number}"), Query):
             study.tell(f"case-{number}", step.expert, "yes" if p > 0.5 else "no")
         study.settle(f"case-{number}")
         job = study.due()
