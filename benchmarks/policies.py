@@ -54,19 +54,24 @@ def _ours(**changes: object) -> Options:
 EXPERIMENTS: dict[str, tuple[Variant, ...]] = {
     "choosers": tuple(Variant(name, _ours(chooser=name)) for name in ("entropy", "stop", "lookahead")),
     "paper": tuple(
-        Variant(f"paper {name}", replace(Options(method="bayes:paper"), chooser=name), levels=(0.05, 0.025, 0.01))
+        Variant(
+            f"paper {name}",
+            replace(Options(method="bayes:paper"), chooser=name),
+            ("chestxray",),
+            levels=(0.05, 0.025, 0.01),
+        )
         for name in ("entropy", "stop", "lookahead")
     ),
     "others": tuple(
-        Variant(name, _ours(chooser=name), ("sleep5", "mammo15"), levels=(0.05, 0.025, 0.01))
+        Variant(name, _ours(chooser=name), ("sleep5", "mammo15"), levels=(0.05, 0.025))
         for name in ("entropy", "stop", "lookahead")
     ),
-    "costs": tuple(
-        Variant(f"{name}, costs", _ours(chooser=name), ("chestxray",), DEAR) for name in ("entropy", "lookahead")
-    ),
-    "batches": (Variant("two at once", _ours(chooser="lookahead", in_flight=2)),),
+    "costs": (Variant("lookahead, costs", _ours(chooser="lookahead"), ("chestxray",), DEAR),),
+    "batches": (Variant("two at once", _ours(chooser="lookahead", in_flight=2), levels=(0.05, 0.025, 0.01)),),
     "loss": (
-        Variant("loss", _ours(chooser="lookahead", loss={GRAVE: 5.0}), ("chestxray",), levels=(0.2, 0.1, *LEVELS)),
+        Variant(
+            "loss", _ours(chooser="lookahead", loss={GRAVE: 5.0}), ("chestxray",), levels=(0.2, 0.1, 0.05, 0.025, 0.01)
+        ),
     ),
 }
 

@@ -40,7 +40,7 @@ class Preset:
 
 
 PRESETS = {
-    "quorate": Preset(model="evidence", chooser="entropy", schedule="every"),
+    "quorate": Preset(model="evidence", chooser="lookahead", schedule="every"),
     "paper": Preset(model="full", chooser="entropy", schedule="paper"),
 }
 DEFAULT_PRESET = "quorate"

@@ -30,7 +30,7 @@ def test_shared_evidence_is_the_default() -> None:
         "bayes",
         "quorate",
         "evidence",
-        "entropy",
+        "lookahead",
         "every",
         None,
     )

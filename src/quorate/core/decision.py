@@ -109,13 +109,14 @@ def decide(
     size = in_flight - len(asked.pending)
     if not asking or size < 1:
         return Wait(case.key, asked.pending, forecast, why)
+    most = terms.room if telling else terms.needed  # where it is sure, no more than the rules call for
     costs = None if cost_blind else panel.prices
     choice = Choice(case, forecast, terms.first or telling or terms.allowed, costs, asked.pending)
     best = best_batch(
         rng,
         chooser,
         choice,
-        size=size if terms.room is None else min(size, terms.room),
+        size=size if most is None else min(size, most),
         prices=dict(zip(panel.experts, panel.costs, strict=True)),
         left=rules.purse(left),
     )

@@ -26,6 +26,7 @@ class Terms:
     allowed: tuple[str, ...]  # everyone who may be asked, in the order of the panel
     due: bool  # somebody must be asked before it settles
     held: bool  # it must not settle yet: somebody must be asked, or a vote that it needs is on its way
+    needed: int  # how many the rules call for
     room: int | None  # how many may be asked at most; None without a limit
     short: bool  # it lacks a vote that it should have and cannot get
     barrier: Barrier | None  # what keeps the others from being asked; the budget where it alone breaks a rule
@@ -123,14 +124,15 @@ class Rules:
         missing = [name for name in unasked if name in self.required]
         first = tuple(name for name in allowed if name in missing)
         least = min(self.min_votes, sum(case.available))
-        due = bool(first) or (coming < least and bool(allowed))
+        needed = min(max(least - coming, len(first)), len(allowed))
+        due = needed > 0
         few = len(case.votes) < least
         held = due or (bool(pending) and (few or any(name in pending for name in missing)))
         barrier: Barrier | None = None
         if len(allowed) < len(askable):
             poor = room != 0 or any(name not in paid for name in missing if name in askable)
             barrier = "budget" if poor else "limit"
-        return Terms(first, allowed, due, held, room, (few or bool(missing)) and not held, barrier)
+        return Terms(first, allowed, due, held, needed, room, (few or bool(missing)) and not held, barrier)
 
 
 NO_RULES = Rules()

@@ -20,7 +20,7 @@ from quorate.experiments.protocol import RunPlan
 from quorate.experiments.replay import choose_rows, replay
 from quorate.reporting.replay import figures
 
-FORMAT = 2
+FORMAT = 3
 TIMES = ("seconds", "seconds_fitting", "seconds_deciding", "decision_p95_ms")
 
 

@@ -109,6 +109,17 @@ def test_rules_count_votes_that_are_on_their_way() -> None:
     assert isinstance(needed.ask("c1"), Settle)  # who is required and let it pass cannot be had
 
 
+def test_a_rule_asks_for_no_more_votes_than_it_needs() -> None:
+    sure = replace(COUNTING, method="classifier")  # settles at once but for the rules
+    assert asked(study(3, Rules(min_votes=1), sure)) == ("ann",)
+    assert asked(study(3, Rules(min_votes=2), sure)) == ("ann", "ben")
+    assert asked(study(3, Rules(required=("cho", "dan")), sure)) == ("cho", "dan")
+    assert asked(study(3, Rules(min_votes=3, required=("cho",)), sure)) == ("cho",)  # those required come first
+    part = study(3, Rules(min_votes=2), sure)
+    part.lease("c1", "ann")
+    assert asked(part) == ("ben",)
+
+
 def test_whoever_retires_is_not_waited_for() -> None:
     made = study(2)
     made.lease("c1", "ann", "ben")
