@@ -11,7 +11,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -27,9 +27,11 @@ from quorate.data.table import Table
 from quorate.experiments.cell import Cell, Line, run_of_line
 from quorate.experiments.protocol import paper_runs
 from quorate.experiments.sweep import open_executor, read_results, sweep
+from quorate.reporting.style import to_png
 
 KEPT = Path(__file__).with_name("policies.jsonl")
 LEVELS = (0.05, 0.025, 0.01, 0.005)
+RUNS = 12
 DEAR = (1.0, 1.0, 1.0, 1.0, 5.0)
 """What votes of the five radiologists cost where one is dear."""
 GRAVE = "1"
@@ -185,12 +187,12 @@ Runs = dict[float, list[Sum]]
 
 
 def of(found: Iterable[Sum], panel: str, variant: str) -> Runs:
-    """The runs of a variant on a panel."""
+    """The runs of a variant on a panel, at the allowed errors at which all of them are there."""
     groups: Runs = {}
     for one in found:
         if (one.panel, one.variant) == (panel, variant):
             groups.setdefault(one.max_error, []).append(one)
-    return {level: sorted(groups[level], key=lambda s: s.run) for level in sorted(groups)}
+    return {level: sorted(groups[level], key=lambda s: s.run) for level in sorted(groups) if len(groups[level]) == RUNS}
 
 
 @dataclass(frozen=True)
@@ -233,14 +235,27 @@ def at_equal_error(one: Runs, other: Runs, price: Figure = queries, error: Figur
     """That with its interval, runs being paired."""
     shared = {level for level in one if level in other}
     one, other = ({level: own[level] for level in own if level in shared} for own in (one, other))
-    return jackknife(lambda runs: along(one, other, runs, price, error), len(next(iter(one.values()))))
+    return jackknife(lambda runs: along(one, other, runs, price, error), RUNS)
+
+
+def fewer_missed(one: Runs, other: Runs) -> Gap:
+    """Mean difference of the share of graver cases missed at equal queries, over the queries that both reach."""
+
+    def figure(runs: list[int]) -> float:
+        curves = []
+        for own in (one, other):
+            points = [[own[level][run] for run in runs] for level in own]
+            curves.append(np.array(sorted((queries(some), missed(some)) for some in points)).T)
+        at: Floats = np.linspace(max(x[0] for x, _ in curves), min(x[-1] for x, _ in curves), 50)
+        return float(np.mean(np.interp(at, *curves[0]) - np.interp(at, *curves[1])))
+
+    return jackknife(figure, RUNS)
 
 
 def at_same_level(one: Runs, other: Runs, level: float, price: Figure = queries) -> Gap:
     """Paired difference at one allowed error."""
     return jackknife(
-        lambda runs: price([one[level][run] for run in runs]) - price([other[level][run] for run in runs]),
-        len(one[level]),
+        lambda runs: price([one[level][run] for run in runs]) - price([other[level][run] for run in runs]), RUNS
     )
 
 
@@ -281,6 +296,71 @@ def told(found: Sequence[Sum], base: str, names: Sequence[str], panels: Sequence
     return rows
 
 
+def crossed(found: Sequence[Sum], names: Sequence[str]) -> str:
+    """Which chooser is best on all other panels, and what it brings on the one left out."""
+    gaps = {
+        panel: {
+            name: at_equal_error(of(found, panel, name), of(found, panel, names[0])).mean if name != names[0] else 0.0
+            for name in names
+        }
+        for panel in PAPER_SETS
+    }
+    rows = ["| left out | best on the others | difference on the one left out |", "|---|---|---|"]
+    for panel in PAPER_SETS:
+        rest = {name: float(np.mean([gaps[other][name] for other in PAPER_SETS if other != panel])) for name in names}
+        best = min(rest, key=lambda name: rest[name])
+        rows.append(f"| {panel} | {best} ({rest[best]:+.3f}) | {gaps[panel][best]:+.3f} |")
+    return "\n".join(rows)
+
+
+def batches(found: Sequence[Sum]) -> list[str]:
+    """Two at once against one at a time."""
+    rows = [
+        "| panel | allowed | queries, one / two at once | difference | rounds, one / two at once | share "
+        "| queries at equal stated error | rounds at equal stated error |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for panel in PAPER_SETS:
+        one, two = of(found, panel, "lookahead"), of(found, panel, "two at once")
+        for level in two:
+            equal = "|"
+            if level == 0.01:
+                equal = f"{at_equal_error(two, one)} | {at_equal_error(two, one, rounds)}"
+            rows.append(
+                f"| {panel} | {level:g} | {queries(one[level]):.2f} / {queries(two[level]):.2f} "
+                f"| {at_same_level(two, one, level)} | {rounds(one[level]):.2f} / {rounds(two[level]):.2f} "
+                f"| {rounds(two[level]) / rounds(one[level]):.2f} | {equal} |"
+            )
+    return rows
+
+
+def grave(found: Sequence[Sum]) -> list[str]:
+    """An outcome five times as grave against all alike, on ChestX-ray."""
+    rows = ["| | allowed | queries | abnormal missed | errors in all |", "|---|---|---|---|---|"]
+    for name in ("lookahead", "loss"):
+        for level, runs in of(found, "chestxray", name).items():
+            lost, cases = sum(s.missed or 0 for s in runs), sum(s.grave or 0 for s in runs)
+            errors = sum(s.errors for s in runs)
+            rows.append(f"| {name} | {level:g} | {queries(runs):.2f} | {lost:.0f} of {cases} | {errors:.0f} |")
+    gap = fewer_missed(of(found, "chestxray", "loss"), of(found, "chestxray", "lookahead"))
+    return [*rows, "", f"share of abnormal cases missed, at equal queries: {gap}"]
+
+
+def report(found: Sequence[Sum]) -> Iterator[str]:
+    """Everything in Markdown."""
+    names = ["entropy", "stop", "lookahead"]
+    yield from told(found, names[0], names[1:], PAPER_SETS, queries)
+    yield crossed(found, names)
+    for base, others, panels in (
+        ("paper entropy", ["paper stop", "paper lookahead"], ("chestxray",)),
+        (names[0], names[1:], ("sleep5", "mammo15")),
+    ):
+        if any(one.variant == others[-1] and one.panel in panels for one in found):
+            yield from ("", *told(found, base, others, panels, queries))
+    yield from ("", *told(found, "lookahead", ["lookahead, costs"], ("chestxray",), cost))
+    yield from ("", *batches(found), "", *grave(found))
+
+
 def main() -> None:
     """Run, gather or draw."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -299,7 +379,12 @@ def main() -> None:
         KEPT.write_text("".join(json.dumps(asdict(s)) + "\n" for s in gathered(lines)))
         return
     found = [Sum(**json.loads(text)) for text in KEPT.read_text().splitlines()]
-    sys.stdout.write("\n".join(told(found, "entropy", ["stop", "lookahead"], PAPER_SETS, queries)) + "\n")
+    from benchmarks import policy_plots
+
+    folder = Path(given.words[0])
+    for name, drawing in policy_plots.drawings(found).items():
+        (folder / f"decisions-{name}.png").write_bytes(to_png(drawing))
+    sys.stdout.write("\n".join(report(found)) + "\n")
 
 
 if __name__ == "__main__":

@@ -214,3 +214,13 @@ def one_case(moments: Sequence[Moment], experts: Sequence[str]) -> Drawing:
         told = f"Ask {moment.expert.replace('_', ' ')}, who says {moment.vote}"
         worth.set_title(told, fontsize=TEXT, color=INK, loc="left")
     return drawing
+
+
+def drawings(found: Sequence[Sum]) -> dict[str, Drawing]:
+    """Every plot by its name."""
+    return {
+        "choosers": choosers(found),
+        "allowed": allowed(found, "lookahead"),
+        "prices": prices(found),
+        "case": one_case(*steps()),
+    }
