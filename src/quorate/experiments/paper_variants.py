@@ -37,8 +37,14 @@ FOLLOWED = 100
 def ablation_series(work: Work) -> list[Series]:
     """The series of the ablations, those of the whole method among them."""
     told = [replace(options, max_error=e) for e in _levels(work) for options in ABLATIONS.values()]
-    whole = [Series.of(table, THEIRS, e) for e in _levels(work) for table in work.have([*PANELS])]
-    return whole + [Series(table, options) for options in told for table in work.have([*PANELS])]
+    whole = [Series.of(table, THEIRS, e) for e in _levels(work) for table in _tables(work)]
+    return whole + [Series(table, options) for options in told for table in _tables(work)]
+
+
+def _tables(work: Work) -> list[str]:
+    """In quick runs the first data set alone."""
+    found = work.have([*PANELS])
+    return found[:1] if work.quick else found
 
 
 def _levels(work: Work) -> tuple[float, ...]:
@@ -50,7 +56,7 @@ def ablations(finished: Finished) -> Output:
     numbers = []
     for e in _levels(finished.work):
         for row, options in {"whole method": Options(THEIRS), **ABLATIONS}.items():
-            for table in finished.work.have([*PANELS]):
+            for table in _tables(finished.work):
                 whole = finished.work.runs_of(Series.of(table, THEIRS, e))
                 series = Series(table, replace(options, max_error=e))
                 runs, point = finished.work.runs_of(series), finished.point(series)
@@ -78,7 +84,7 @@ def ablations(finished: Finished) -> Output:
 
 def sensitivity_series(work: Work) -> list[Series]:
     """The series of the priors, those of the paper's among them."""
-    tables = work.have([*PANELS])
+    tables = _tables(work)
     whole = [Series.of(table, THEIRS, PRIORS_AT) for table in tables]
     return whole + [_other(table, settings) for settings in _priors(work).values() for table in tables]
 
@@ -97,7 +103,7 @@ def sensitivity(finished: Finished) -> Output:
     numbers = []
     for name, settings in _priors(finished.work).items():
         for when in ("early", "later"):
-            for table in finished.work.have([*PANELS]):
+            for table in _tables(finished.work):
                 whole = finished.work.runs_of(Series.of(table, THEIRS, PRIORS_AT))
                 runs = finished.work.runs_of(_other(table, settings))
                 if not whole or not runs:

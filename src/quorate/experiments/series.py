@@ -82,7 +82,9 @@ class Work:
 
     def _plans(self, subject: Subject) -> Sequence[RunPlan]:
         if subject.name == SHIFT:
-            return shift_runs(subject.cases, self.runs, length=QUICK_CASES if self.quick else LENGTH)
+            if self.quick:  # of the first stream alone
+                return shift_runs(LENGTH, self.runs, length=QUICK_CASES)
+            return shift_runs(subject.cases, self.runs)
         return paper_runs(subject.cases, self.runs)
 
     def found(self, series: Series) -> list[Line]:
