@@ -11,7 +11,7 @@ import numpy as np
 from quorate.assurance.summary import running_mean
 from quorate.reporting.comparison_plots import DASHED, root_axis
 from quorate.reporting.lowess import lowess
-from quorate.reporting.paper import Dots, ErrorCost, Estimate, Number, Output, OverTime, Thresholds
+from quorate.reporting.paper import Claim, Dots, ErrorCost, Estimate, Number, Output, OverTime, Thresholds
 from quorate.reporting.paper_facts import CONFUSION, FLOOR, INFEXP, OURS, THEIRS
 from quorate.reporting.paper_wording import QUICK, label
 from quorate.reporting.style import (
@@ -181,12 +181,8 @@ def _dots(drawing: Dots, numbers: Sequence[Number]) -> Figure:
         grid(axes, "x")
         titled(axes, x=drawing.what if number == len(columns) // 2 or len(columns) == 1 else "", y=column)
     if columns:
-        _legend(found[0], methods, claimed=any(_claimed(one) for one in shown))
+        _legend(found[0], methods, [one.claim for one in shown if one.claim and one.claim.value is not None])
     return figure
-
-
-def _claimed(one: Number) -> bool:
-    return one.claim is not None and one.claim.value is not None
 
 
 def _range(shown: Sequence[Number]) -> tuple[float, float]:
@@ -211,12 +207,13 @@ def _dot(axes: Axes, one: Number, y: float, look: tuple[str, str]) -> None:
         axes.plot([one.claim.value], [y], linestyle="", marker=shape, color=INK, clip_on=False, zorder=4, **empty)
 
 
-def _legend(axes: Axes, methods: Sequence[str], *, claimed: bool) -> None:
+def _legend(axes: Axes, methods: Sequence[str], claims: Sequence[Claim]) -> None:
     for method in methods:
         colour, mark = _look(method, 0)
         axes.plot([], [], mark, color=colour, markersize=5.5, label=label(method) or "measured here")
-    if claimed:
-        axes.plot([], [], "d", color=INK, markerfacecolor="none", markersize=7, label="the paper (caret: below)")
+    name = "the paper (caret: below)" if any(claim.below for claim in claims) else "the paper"
+    if claims:
+        axes.plot([], [], "d", color=INK, markerfacecolor="none", markersize=7, label=name)
     legend(axes, columns=4)
 
 

@@ -1,4 +1,4 @@
-"""`quorate paper` as a user types it: every output on small stand-ins, going on, what is missing, and clear messages."""
+"""`quorate paper` as a user types it: every output on small stand-ins, going on, what is missing, clear messages."""
 
 from __future__ import annotations
 
@@ -126,14 +126,15 @@ def test_an_output_whose_table_is_missing_is_left_out_and_named(
 def test_runs_that_fail_are_named_and_the_rest_is_made(
     data: Path, tmp_path: Path, here: type[Here], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("quorate.experiments.paper_curves.METHODS", ("infexp", "confusion"))
     monkeypatch.setattr("quorate.experiments.paper_curves.OURS", "until-determined")
     here.failing = "bayes:paper"
     out = tmp_path / "out"
     words = ("paper", "table1", "--data", data, "--out", out, "--quick", "--runs", 1)
     assert call(monkeypatch, *words) == 1
     told = capsys.readouterr()
-    assert "chestxray: bayes:paper at 0.01, target consensus, offset 0, shuffle None: RuntimeError: the disk" in told.err
+    assert (
+        "chestxray: bayes:paper at 0.01, target consensus, offset 0, shuffle None: RuntimeError: the disk" in told.err
+    )
     assert "the same command tries them again" in told.err
     assert "table1: 12 runs not finished" in told.out
     assert "12 runs failed" in (out / "results.html").read_text()
