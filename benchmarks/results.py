@@ -20,15 +20,12 @@ from quorate.experiments.paper import MAKERS, can_be_made, made
 from quorate.experiments.series import Work
 from quorate.experiments.sweep import read_results
 from quorate.reporting.paper import Number, Output, Promise, Results
-from quorate.reporting.paper_page import CALIBRATION_ROOM, MEASURED, grid_of, title_of
+from quorate.reporting.paper_page import CALIBRATION_ROOM, FOLDED, MEASURED, grid_of, number_of
 from quorate.reporting.paper_plots import draw
 from quorate.reporting.paper_wording import against, interval, label, said
 from quorate.reporting.style import to_png
 
 DOCS = Path(__file__).parents[1] / "docs"
-FOLDED = 14
-"""Rows of a table beyond which it is folded away."""
-
 OPENING = """# Results
 
 What `quorate paper` found on the paper's data sets, beside the numbers that the paper states. The page is made by
@@ -77,7 +74,7 @@ def page(results: Results, docs: Path) -> str:
     parts += [_section(output, docs) for output in results.outputs if output.numbers]
     unfinished = [output for output in results.outputs if not output.numbers]
     if unfinished:
-        named = ", ".join(title_of(output) for output in unfinished)
+        named = ", ".join(f"{number_of(output)} ({output.title.lower()})" for output in unfinished)
         parts.append(f"## Not run yet\n\n{named}.\n")
     differences = _reading(docs, "differences")
     if differences:
@@ -119,7 +116,11 @@ def _calibrated(results: Results) -> list[str]:
 
 
 def _section(output: Output, docs: Path) -> str:
-    parts = [f"## {title_of(output)}\n", f"![{output.title}](results/{output.stem}.png)\n", f"{output.about}\n"]
+    parts = [
+        f"## {number_of(output)}. {output.title}\n",
+        f"![{output.title}](results/{output.stem}.png)\n",
+        f"{output.about}\n",
+    ]
     if output.missing:
         parts.append(f"*{output.missing} runs of it are not finished; what they belong to is left out.*\n")
     reading = _reading(docs, output.name)

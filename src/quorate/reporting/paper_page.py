@@ -9,6 +9,7 @@ from quorate.reporting.comparison_wording import NOTHING, allowed, share
 from quorate.reporting.page import (
     Markup,
     Text,
+    folded,
     footer,
     header,
     page,
@@ -22,12 +23,16 @@ from quorate.reporting.page import (
     tiles,
 )
 from quorate.reporting.paper import Number, Output, Results
-from quorate.reporting.paper_plots import described
+from quorate.reporting.paper_plots import described, is_wide
 from quorate.reporting.paper_wording import QUICK, against, interval, label, said
 from quorate.reporting.wording import count, counted
 
 CALIBRATION_ROOM = 0.005
 """How far above the paper's table our calibration error may lie."""
+
+FOLDED = 14
+"""Rows of a table beyond which it is folded away."""
+CSS = ".card + .scroll, .card + details { margin-top: .9rem; } tbody th { min-width: 10rem; }"
 
 PAPER = "Kelly, Boyd, Showalter, Steyvers and Smyth, Bayesian Inference for Correlated Human Experts and Classifiers"
 LEAD = (
@@ -46,17 +51,17 @@ MEASURED = (
 )
 
 
-def title_of(output: Output) -> str:
-    """The title of a table or figure with the paper's number.
+def number_of(output: Output) -> str:
+    """What the paper calls a table or figure; its name where the paper does not have it.
 
     >>> from quorate.reporting.paper import Dots
-    >>> title_of(Output("fig2", "error-cost", "Error against queries", "", (), Dots("")))
-    'Figure 2. Error against queries'
+    >>> number_of(Output("fig2", "error-cost", "Error against queries", "", (), Dots("")))
+    'Figure 2'
     """
     for word, name in {"fig": "Figure", "table": "Table"}.items():
         if output.name.startswith(word) and output.name[len(word) :].isdigit():
-            return f"{name} {output.name[len(word) :]}. {output.title}"
-    return output.title
+            return f"{name} {output.name[len(word) :]}"
+    return output.name.capitalize()
 
 
 def render_results(results: Results, drawings: Mapping[str, str], *, version: str) -> str:
@@ -80,7 +85,7 @@ def render_results(results: Results, drawings: Mapping[str, str], *, version: st
         section("How it was measured", *(paragraph(text) for text in MEASURED), _facts(results)),
         *([section("What failed", _failures(results.failures))] if results.failures else []),
         footer(f"Made by quorate {version}. This file fetches nothing: it holds all that it shows."),
-        css=stored("comparison.css"),
+        css=stored("comparison.css") + CSS,
     )
 
 
@@ -102,14 +107,16 @@ def _tiles(results: Results) -> list[tuple[str, str, str]]:
 
 
 def _section(output: Output, svg: str, *, quick: bool) -> Markup:
-    title = title_of(output)
+    title = number_of(output)
     head = Markup(f"{safe(title)} {tag('quick').html}") if quick else Markup(safe(title))
+    numbers = numbers_table(output)
+    long = len({(one.row, one.method) for one in output.numbers}) > FOLDED
     missing = f"{counted(output.missing, 'run')} of it are not finished; what they belong to is left out."
     return section(
         head,
-        plot(output.name, output.title, svg, described(output), output.about, wide=True),
+        plot(output.name, output.title, svg, described(output), output.about, wide=is_wide(output)),
         *([paragraph(missing, "warning")] if output.missing else []),
-        numbers_table(output),
+        folded("The numbers", numbers) if long else numbers,
         *(paragraph(note, "note") for note in output.notes),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quorate.assurance.summary import running_mean
+from quorate.core.arrays import Floats
 from quorate.reporting.comparison_plots import DASHED, root_axis
 from quorate.reporting.lowess import lowess
 from quorate.reporting.paper import Claim, Dots, ErrorCost, Estimate, Number, Output, OverTime, Thresholds
@@ -29,6 +30,7 @@ from quorate.reporting.style import (
     percent_ticks,
     titled,
 )
+from quorate.reporting.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,8 +46,12 @@ LOOKS = {
 }
 """The paper's own colours where it has one: green for its method, orange and blue for its rivals."""
 OTHERS = ((GREEN, "o"), (ACTUAL, "s"), (PURPLE, "D"), (OCHRE, "^"), (STATED, "v"))
+WIDE, NARROW, FEW_COLUMNS = 9.4, 6.4, 2
+"""Inches, and how many columns of dots a narrow drawing has room for."""
 SMOOTHED = 5
 """Cases behind each point of a line over time."""
+FEWEST = 6
+"""Points that a smoothed curve needs."""
 STEPS = 60
 """Places at which a smoothed curve is drawn."""
 
@@ -72,7 +78,7 @@ def _look(name: str, place: int) -> tuple[str, str]:
 
 def _error_cost(drawing: ErrorCost) -> Figure:
     rows = math.ceil(len(drawing.fields) / 2)
-    figure, found = blanks(max(rows, 1), 2, width=9.4, height=0.9 + 3.3 * max(rows, 1))
+    figure, found = blanks(max(rows, 1), 2, width=WIDE, height=0.9 + 3.3 * max(rows, 1))
     for axes in found[len(drawing.fields) :]:
         axes.set_visible(False)
     for number, (axes, part) in enumerate(zip(found, drawing.fields, strict=False)):
@@ -84,10 +90,8 @@ def _error_cost(drawing: ErrorCost) -> Figure:
             for p in curve.points if not floor else ():
                 _cross(axes, p.queries, p.error, colour)
                 highest, most = max(highest, p.error.value), max(most, p.queries.value)
-            if len(x) > 2:
-                at = np.linspace(min(x), max(x), STEPS)
-                line: dict[str, Any] = {"linewidth": 1.4, "linestyle": DASHED} if floor else {"linewidth": 2}
-                axes.plot(at, np.clip(lowess(x, y, at.tolist()), 0, None), color=colour, **line)
+            line: dict[str, Any] = {"linewidth": 1.4, "linestyle": DASHED} if floor else {"linewidth": 2}
+            axes.plot(*_smooth(x, y), color=colour, **line)
             size: dict[str, Any] = {"markersize": 5, "markeredgewidth": 0, "linewidth": 0}
             axes.plot(x, y, mark, color=colour, clip_on=False, zorder=3, **size)
             if number == 0:
@@ -105,6 +109,15 @@ def _error_cost(drawing: ErrorCost) -> Figure:
     return figure
 
 
+def _smooth(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
+    """A lowess curve through points, or straight lines where they are too few for one."""
+    order = np.argsort(x, kind="stable")
+    if len(x) < FEWEST:
+        return np.asarray(x)[order], np.asarray(y)[order]
+    at = np.linspace(min(x), max(x), STEPS)
+    return at, np.clip(lowess(x, y, at.tolist()), 0, None)
+
+
 def _cross(axes: Axes, x: Estimate, y: Estimate, colour: str) -> None:
     for across, up in (([x.low, x.high], [y.value] * 2), ([x.value] * 2, [y.low, y.high])):
         if np.isfinite([*across, *up]).all():
@@ -112,7 +125,7 @@ def _cross(axes: Axes, x: Estimate, y: Estimate, colour: str) -> None:
 
 
 def _thresholds(drawing: Thresholds) -> Figure:
-    figure, found = blanks(1, 2, width=9.4, height=4.1)
+    figure, found = blanks(1, 2, width=WIDE, height=4.1)
     most = max([0.05, *(p.max_error for part in drawing.fields for c in part.curves for p in c.points)])
     for number, (axes, part) in enumerate(zip(found, drawing.fields, strict=False)):
         axes.plot([0, most], [0, most], color=INK, linewidth=1.3, label="as much as allowed" if not number else None)
@@ -142,7 +155,7 @@ def _over_time(drawing: OverTime) -> Figure:
         halves = stream.queries[: drawing.shift], stream.queries[drawing.shift :]  # no mean reaches over the shift
         smooth = [value for half in halves for value in running_mean(half, SMOOTHED)]
         axes.plot(cases, stream.queries, color=colour, alpha=0.22, linewidth=0.9)
-        axes.plot(cases, smooth, color=colour, linewidth=1.9, label=f"{stream.name} ({stream.runs} runs)")
+        axes.plot(cases, smooth, color=colour, linewidth=1.9, label=f"{stream.name} ({counted(stream.runs, 'run')})")
         highest, longest = max(highest, *stream.queries), max(longest, len(stream.queries))
     if drawing.streams:
         axes.axvline(drawing.shift + 0.5, color=MUTED, linewidth=1.2, linestyle=(0, (4, 3)))
@@ -161,14 +174,17 @@ def _dots(drawing: Dots, numbers: Sequence[Number]) -> Figure:
     columns = list(dict.fromkeys(one.column for one in shown))
     methods = list(dict.fromkeys(one.method for one in shown))
     tall = 1.25 + 0.3 * len(rows) * max(1.0, 0.62 * len(methods))
-    figure, found = blanks(1, max(len(columns), 1), width=9.4 if len(columns) > 2 else 6.4, height=max(2.2, tall))
+    width = WIDE if len(columns) > FEW_COLUMNS else NARROW
+    figure, found = blanks(1, max(len(columns), 1), width=width, height=max(2.2, tall))
     percent = all(one.unit == "percent" for one in shown)
     ends = _range(shown)
     for number, (axes, column) in enumerate(zip(found, columns, strict=False)):
         own = [one for one in shown if one.column == column]
         for one in own:
             aside = 0.56 * ((methods.index(one.method) + 0.5) / len(methods) - 0.5)
-            _dot(axes, one, rows.index(one.row) + aside, _look(one.method, 0))
+            _dot(axes, one.ours, rows.index(one.row) + aside, _look(one.method, 0))
+        for row, claim in dict.fromkeys((one.row, one.claim) for one in own):
+            _claim(axes, claim, rows.index(row))
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlim(*ends)
         if ends[0] < 0:
@@ -194,17 +210,22 @@ def _range(shown: Sequence[Number]) -> tuple[float, float]:
     return (max(low - room, 0.0) if low >= 0 else low - room), high + room
 
 
-def _dot(axes: Axes, one: Number, y: float, look: tuple[str, str]) -> None:
+def _dot(axes: Axes, ours: Estimate | None, y: float, look: tuple[str, str]) -> None:
     colour, mark = look
-    if one.ours is not None and math.isfinite(one.ours.value):
-        if math.isfinite(one.ours.low):
-            ends = [one.ours.low, one.ours.high]
-            axes.plot(ends, [y, y], color=colour, alpha=0.35, linewidth=3, solid_capstyle="round", clip_on=False)
-        axes.plot([one.ours.value], [y], mark, color=colour, markersize=5.5, clip_on=False, zorder=3)
-    if one.claim is not None and one.claim.value is not None:
-        shape = 8 if one.claim.below else "d"  # a caret that points to the left of its edge: below this
+    if ours is None or not math.isfinite(ours.value):
+        return
+    if math.isfinite(ours.low):
+        ends = [ours.low, ours.high]
+        axes.plot(ends, [y, y], color=colour, alpha=0.35, linewidth=3, solid_capstyle="round", clip_on=False)
+    axes.plot([ours.value], [y], mark, color=colour, markersize=5.5, clip_on=False, zorder=3)
+
+
+def _claim(axes: Axes, claim: Claim | None, y: float) -> None:
+    """The paper's number; a caret that points to the left of its edge where it says "below this"."""
+    if claim is not None and claim.value is not None:
         empty: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.2, "markersize": 7}
-        axes.plot([one.claim.value], [y], linestyle="", marker=shape, color=INK, clip_on=False, zorder=4, **empty)
+        shape = 8 if claim.below else "d"
+        axes.plot([claim.value], [y], linestyle="", marker=shape, color=INK, clip_on=False, zorder=4, **empty)
 
 
 def _legend(axes: Axes, methods: Sequence[str], claims: Sequence[Claim]) -> None:
@@ -215,6 +236,11 @@ def _legend(axes: Axes, methods: Sequence[str], claims: Sequence[Claim]) -> None
     if claims:
         axes.plot([], [], "d", color=INK, markerfacecolor="none", markersize=7, label=name)
     legend(axes, columns=4)
+
+
+def is_wide(output: Output) -> bool:
+    """Whether a drawing needs the whole width of a page."""
+    return not isinstance(output.drawing, Dots) or len({one.column for one in output.numbers}) > FEW_COLUMNS
 
 
 def described(output: Output) -> str:

@@ -19,14 +19,14 @@ CLOSE = 0.001
 
 def results_summary(results: Results) -> Group:
     """Numbers beside the paper's, and what is to be said of the rest, ready to print."""
-    title = "The paper's numbers and ours" + (f" ({QUICK})" if results.quick else "")
+    title = "The paper's numbers and ours" + (f"\n{QUICK}" if results.quick else "")
     table = Table(
         box=box.SIMPLE_HEAD, title=Text(title), title_justify="left", title_style="bold", padding=(0, 1, 0, 0)
     )
-    for name in ("output", "figure", "data set", "method"):
+    for name in ("figure", "data set", "method"):
         table.add_column(name, no_wrap=True)
-    table.add_column("ours", justify="right", no_wrap=True)
-    table.add_column("the paper, and the difference", no_wrap=True)
+    for name in ("ours", "paper", "difference"):
+        table.add_column(name, justify="right", no_wrap=True)
     said_of: list[Text] = []
     for output in results.outputs:
         if output.missing:
@@ -39,8 +39,10 @@ def results_summary(results: Results) -> Group:
         for one in output.numbers:
             if one.claim is not None and one.claim.value is not None:
                 ours = "never" if one.ours is None else said(one.ours.value, one.unit)
-                words = [output.name, one.row, one.column, label(one.method), ours, against(one).removeprefix("paper ")]
-                table.add_row(*(Text(word) for word in words))
+                theirs, _, gap = against(one).removeprefix("paper ").partition(", ")
+                # 80 letters are all that many terminals have
+                method = label(one.method).removeprefix("preset ")
+                table.add_row(*(Text(word) for word in (one.row, one.column, method, ours, theirs, gap)))
     if results.promises:
         broken = [one for one in results.promises if not one.kept]
         said_of.append(Text(f"promises kept: {len(results.promises) - len(broken)} of {len(results.promises)}"))

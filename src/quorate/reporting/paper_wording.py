@@ -79,7 +79,7 @@ def against(one: Number) -> str:
     """
     if one.claim is None:
         return ""
-    theirs = f"paper {claimed(one.claim, one.unit)}"
+    theirs = f"paper{':' if one.claim.value is None else ''} {claimed(one.claim, one.unit)}"
     gap = one.difference
     if gap is None or one.ours is None:
         return theirs
