@@ -43,18 +43,18 @@ class Estimator:
 
     def __call__(self, figure: Figure, runs: Sequence[Run]) -> Estimate:
         """A figure of some runs that cannot be negative."""
-        found = _estimate(figure(self.rows, [joined(runs)]), [self._plain(figure, run) for run in runs])
+        found = _estimate(self._drawn(figure, runs), [self._plain(figure, run) for run in runs])
         return Estimate(found.value, max(found.low, 0.0), found.high, found.error)
 
     def difference(self, figure: Figure, runs: Sequence[Run], others: Sequence[Run]) -> Estimate:
         """First minus second on the same cases of the same runs."""
-        drawn = figure(self.rows, [joined(runs)]) - figure(self.rows, [joined(others)])
+        drawn = self._drawn(figure, runs) - self._drawn(figure, others)
         pairs = zip(runs, others, strict=True)
         return _estimate(drawn, [self._plain(figure, one) - self._plain(figure, other) for one, other in pairs])
 
     def at_least(self, figure: Figure, runs: Sequence[Run]) -> float:
         """One-sided 95 % lower bound."""
-        return float(np.quantile(figure(self.rows, [joined(runs)])[1:], 0.05))
+        return float(np.nanquantile(self._drawn(figure, runs)[1:], 0.05))
 
     def decided_error(self, runs: Sequence[Run]) -> Estimate:
         """Error over the cases that the panel decides; where there is none, what may have stayed unseen."""
@@ -63,6 +63,11 @@ class Estimator:
             return found
         distinct = np.unique(np.concatenate([run.rows[run.truth != TIE] for run in runs]))
         return Estimate(found.value, *exact_interval(0, len(distinct)), math.nan)
+
+    def _drawn(self, figure: Figure, runs: Sequence[Run]) -> Floats:
+        """The figure under every line of weights; NaN where none of its few cases was drawn."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return figure(self.rows, [joined(runs)])
 
     def _plain(self, figure: Figure, run: Run) -> float:
         return float(figure(Rows(self.rows.ids, self.rows.weights[:1]), [run])[0])

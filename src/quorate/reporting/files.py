@@ -59,9 +59,10 @@ def write_whole(folder: str | Path, contents: Mapping[str, str | bytes]) -> tupl
         beside.mkdir()
         try:
             for name, content in contents.items():
-                # a name given on a command line may hold bytes that are no text
-                whole = content if isinstance(content, bytes) else content.encode(errors="backslashreplace")
-                (beside / name).write_bytes(whole)
+                if isinstance(content, bytes):
+                    (beside / name).write_bytes(content)
+                else:  # a name given on a command line may hold bytes that are no text
+                    (beside / name).write_text(content, encoding="utf-8", errors="backslashreplace", newline="")
             if inside:
                 for name in contents:
                     (beside / name).replace(target / name)

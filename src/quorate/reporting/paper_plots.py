@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,7 +248,3 @@ def described(output: Output) -> str:
     with_claim = [one for one in output.numbers if one.difference is not None]
     beside = f" {len(with_claim)} figures stand beside the paper's." if with_claim else ""
     return f"{output.title}.{beside} The table below has the numbers."
-
-
-COLOURS: Mapping[str, str] = {name: colour for name, (colour, _) in LOOKS.items()}
-"""The colour of each method in every drawing."""

@@ -20,8 +20,8 @@ from quorate.reporting.paper_facts import SHIFT
 from tests.unit.cli.program import call
 
 EXPERTS = {"chestxray": 5}
-CASES = 15
-"""Rows of a stand-in: runs of five cases."""
+CASES = 12
+"""Rows of a stand-in: runs of four cases."""
 
 
 class Here(Executor):
