@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.results import kept_from
 
 from quorate.data.synthetic import simulate
 from quorate.data.table import write_table
@@ -138,6 +139,36 @@ def test_runs_that_fail_are_named_and_the_rest_is_made(
     assert "the same command tries them again" in told.err
     assert "table1: 12 runs not finished" in told.out
     assert "12 runs failed" in (out / "results.html").read_text()
+
+
+def test_runs_that_a_project_keeps_are_taken_as_done(
+    data: Path, tmp_path: Path, here: type[Here], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, again, docs = tmp_path / "out", tmp_path / "again", tmp_path / "docs"
+    words = ("paper", "table2", "--data", data, "--runs", 1)
+    assert call(monkeypatch, *words, "--out", out) == 0
+    assert here.ran == kept_from([out], docs) == 8
+    here.ran = 0
+    assert call(monkeypatch, *words, "--out", again, "--kept", docs / "results") == 0
+    assert here.ran == 0
+    assert "quick" not in capsys.readouterr().out
+    name = "table2-first-last.csv"
+    assert (out / name).read_text() == (again / name).read_text()
+    assert (again / "results.jsonl").read_text() == ""
+
+
+def test_an_interrupt_says_how_to_go_on(
+    data: Path, tmp_path: Path, here: type[Here], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(here, "submit", interrupted)
+    out = tmp_path / "out"
+    assert call(monkeypatch, "paper", "--data", data, "--out", out, "--quick") == 130
+    told = capsys.readouterr().err
+    assert f"finished runs are in {out / 'results.jsonl'}; the same command goes on from there" in told
+    assert not (out / "results.html").exists()
 
 
 @pytest.mark.parametrize(
