@@ -76,6 +76,7 @@ def paper(
     work = Work(subjects, runs, quick)
     _announce(makers, work, known or {})
     results = out / "results.jsonl"
+    write_whole(out, {TABLES: tables_text(subjects.values(), quick=quick)})  # lines can be kept while others run
     try:
         with (
             kept_interrupt(),
@@ -88,7 +89,6 @@ def paper(
         raise
     found = replace(found, left_out=left)
     written = write_results(out, found)
-    write_whole(out, {TABLES: tables_text(subjects.values(), quick=quick)})
 
     from rich.console import Console
 

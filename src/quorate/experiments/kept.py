@@ -28,10 +28,11 @@ SOMEBODY = -1
 """Stands for an expert whose name was not kept."""
 DECIDED = -2
 """Stands for the outcome of a case that the panel decides, which was not kept."""
+HEALTH = ("unhealthy_fits", "forced_asks")
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-LEAST = 16.0
-STEPS = 4095
-"""A stated error is kept as one of so many steps a power of ten, from 1e-16 on: within .06 per cent."""
+POWERS = 6
+STEPS = 254
+"""A stated error is kept in one byte: so many steps over so many powers of ten, which is within 3 per cent."""
 
 
 def kept_text(line: Line) -> str:
@@ -40,20 +41,21 @@ def kept_text(line: Line) -> str:
     asked = [len(experts) for experts in cases["asked"]]
     if max(asked, default=0) >= len(DIGITS):
         raise InputError(f"a case with {max(asked)} queries cannot be kept; expected fewer than {len(DIGITS)}")
-    wrong = [[place, error] for place, error in enumerate(cases["error"]) if error]
+    told = {
+        "target": "" if cell.target == "consensus" else cell.target,
+        "wrong": [[place, error] for place, error in enumerate(cases["error"]) if error],
+        "ties": [place for place, truth in enumerate(cases["truth"]) if truth == TIE],
+        **{name: line.figures[name] for name in HEALTH},
+    }
     kept = {
         "id": line.id,
         "table": cell.table,
         "options": _told(cell.options),
-        "target": cell.target,
         "run": {name: value for name, value in asdict(cell.run).items() if value is not None},
         "seed": cell.seed,
         "queries": "".join(DIGITS[number] for number in asked),
         "stated": _packed(cases["stated"]),
-        "wrong": wrong,
-        "ties": [place for place, truth in enumerate(cases["truth"]) if truth == TIE],
-        "unhealthy_fits": line.figures["unhealthy_fits"],
-        "forced_asks": line.figures["forced_asks"],
+        **{name: value for name, value in told.items() if value},
         "seconds": round(line.times["seconds"], 1),
     }
     return json.dumps(kept, separators=(",", ":"))
@@ -64,13 +66,13 @@ def line_of_kept(text: str, subjects: Mapping[str, Subject]) -> Line:
     kept = json.loads(text)
     subject = subjects[kept["table"]]
     asked = [DIGITS.index(digit) for digit in kept["queries"]]
-    wrong, ties = dict(kept["wrong"]), set(kept["ties"])
+    wrong, ties = dict(kept.get("wrong", [])), set(kept.get("ties", []))
     places = range(len(asked))
     cell = {
         "table": kept["table"],
         "digest": subject.digest,
         "options": {"ablate": [], "settings": None, **kept["options"]},
-        "target": kept["target"],
+        "target": kept.get("target", "consensus"),
         "run": kept["run"],
         "seed": kept["seed"],
     }
@@ -81,7 +83,7 @@ def line_of_kept(text: str, subjects: Mapping[str, Subject]) -> Line:
         "stated": _unpacked(kept["stated"]),
         "truth": [TIE if place in ties else DECIDED for place in places],
     }
-    figures = {name: kept[name] for name in ("unhealthy_fits", "forced_asks")}
+    figures = {name: kept.get(name, 0) for name in HEALTH}
     figures["max_error"] = kept["options"]["max_error"]
     whole = {"id": kept["id"], "cell": cell, "figures": figures, "times": {"seconds": kept["seconds"]}, "cases": cases}
     return line_of(json.dumps(whole))
@@ -103,19 +105,19 @@ def _told(options: Options) -> dict[str, Any]:
 
 
 def _packed(stated: Sequence[float]) -> str:
-    """Stated errors in two bytes each; 0 stays 0.
+    """Stated errors in a byte each; 0 stays 0.
 
-    >>> [round(error, 5) for error in _unpacked(_packed([0.0, 0.01, 1.0]))]
-    [0.0, 0.01, 1.0]
+    >>> [round(error, 4) for error in _unpacked(_packed([0.0, 0.01, 1.0]))]
+    [0.0, 0.0098, 1.0]
     """
     values = np.asarray(stated, dtype=np.float64)
-    steps = np.rint((np.log10(np.clip(values, 10**-LEAST, 1.0)) + LEAST) * STEPS)
-    return base64.b64encode(np.where(values > 0, 1 + steps, 0).astype("<u2").tobytes()).decode()
+    steps = np.rint((np.log10(np.clip(values, 10.0**-POWERS, 1.0)) / POWERS + 1) * STEPS)
+    return base64.b64encode(np.where(values > 0, 1 + steps, 0).astype(np.uint8).tobytes()).decode()
 
 
 def _unpacked(text: str) -> list[float]:
-    steps = np.frombuffer(base64.b64decode(text), dtype="<u2").astype(np.float64)
-    values = np.where(steps > 0, 10.0 ** ((steps - 1) / STEPS - LEAST), 0.0)
+    steps = np.frombuffer(base64.b64decode(text), dtype=np.uint8).astype(np.float64)
+    values = np.where(steps > 0, 10.0 ** (POWERS * ((steps - 1) / STEPS - 1)), 0.0)
     return [float(f"{value:.4g}") for value in values]
 
 

@@ -177,6 +177,7 @@ def _dots(drawing: Dots, numbers: Sequence[Number]) -> Figure:
     width = WIDE if len(columns) > FEW_COLUMNS else NARROW
     figure, found = blanks(1, max(len(columns), 1), width=width, height=max(2.2, tall))
     percent = all(one.unit == "percent" for one in shown)
+    names = [row.removesuffix(drawing.only) for row in rows]
     ends = _range(shown)
     for number, (axes, column) in enumerate(zip(found, columns, strict=False)):
         own = [one for one in shown if one.column == column]
@@ -189,7 +190,7 @@ def _dots(drawing: Dots, numbers: Sequence[Number]) -> Figure:
         axes.set_xlim(*ends)
         if ends[0] < 0:
             axes.axvline(0, color=MUTED, linewidth=0.9)
-        name_ticks(axes.yaxis, range(len(rows)), rows if number == 0 else [""] * len(rows), longest=44)
+        name_ticks(axes.yaxis, range(len(rows)), names if number == 0 else [""] * len(rows), longest=44)
         if percent:
             percent_ticks(axes.xaxis, [tick for tick in axes.get_xticks() if ends[0] <= tick <= ends[1]])
         else:

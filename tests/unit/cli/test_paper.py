@@ -168,7 +168,7 @@ def test_an_interrupt_says_how_to_go_on(
     assert call(monkeypatch, "paper", "--data", data, "--out", out, "--quick") == 130
     told = capsys.readouterr().err
     assert f"finished runs are in {out / 'results.jsonl'}; the same command goes on from there" in told
-    assert not (out / "results.html").exists()
+    assert sorted(path.name for path in out.iterdir()) == ["results.jsonl", "tables.json"]
 
 
 @pytest.mark.parametrize(
