@@ -31,7 +31,7 @@ def paper(
     ],
     outputs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[OUTPUT]...", help="Such as fig2 or table1; every table and figure if not given."),
+        typer.Argument(metavar="OUTPUT", help="Such as fig2 or table1; every table and figure if not given."),
     ] = None,
     runs: Annotated[int, typer.Option(metavar="N", help="The first so many of the protocol's 12 runs.")] = 12,
     quick: Annotated[
@@ -107,7 +107,7 @@ def _announce(makers: tuple[Maker, ...], work: Work, known: dict[str, Line]) -> 
     """Say on a terminal that a sampler is compiled first, where a run needs it."""
     from quorate.experiments.paper import wanted
 
-    methods = {series.options.method for series in wanted(makers, work) if work.cells(series)[0].id not in known}
+    methods = {series.options.method for series in wanted(makers, work) if work.ids(series)[0] not in known}
     models = {"bayes:paper": "full", "bayes:quorate": "evidence"}
     for method, model in models.items():
         if method in methods:

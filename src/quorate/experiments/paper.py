@@ -137,7 +137,7 @@ def made(makers: Sequence[Maker], work: Work, failures: Sequence[Failure] = ()) 
     series = wanted(makers, work)
     finished = Finished.of(work, series)
     shown = any(maker.name in ("fig2", "fig3") for maker in makers)
-    ids = {cell.id for one in series for cell in work.cells(one)}
+    ids = {name for one in series for name in work.ids(one)}
     return Results(
         outputs=tuple(maker.make(finished) for maker in makers),
         promises=tuple(curves.promises(finished)) if shown else (),

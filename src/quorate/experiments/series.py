@@ -58,6 +58,9 @@ class Work:
     runs: int = 12
     quick: bool = False
     lines: Mapping[str, Line] = field(default_factory=dict)  # by id
+    # outputs share series: what was worked out for one serves the others
+    _named: dict[Series, list[str]] = field(init=False, repr=False, compare=False, default_factory=dict)
+    _walked: dict[Series, list[Run]] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     @property
     def max_errors(self) -> tuple[float, ...]:
@@ -87,18 +90,27 @@ class Work:
             return shift_runs(subject.cases, self.runs)
         return paper_runs(subject.cases, self.runs)
 
+    def ids(self, series: Series) -> list[str]:
+        """The ids of a series' cells."""
+        if series not in self._named:
+            self._named[series] = [cell.id for cell in self.cells(series)]
+        return self._named[series]
+
     def found(self, series: Series) -> list[Line]:
         """The finished lines of a series, in the order of its runs."""
-        return [self.lines[cell.id] for cell in self.cells(series) if cell.id in self.lines]
+        return [self.lines[name] for name in self.ids(series) if name in self.lines]
 
     def runs_of(self, series: Series) -> list[Run]:
         """The runs of a series that is finished; none of one that is not, for part of it would not be comparable."""
-        lines = self.found(series)
-        return [run_of_line(line) for line in lines] if len(lines) == len(self.cells(series)) else []
+        if series not in self._walked:
+            lines = self.found(series)
+            whole = len(lines) == len(self.ids(series))
+            self._walked[series] = [run_of_line(line) for line in lines] if whole else []
+        return self._walked[series]
 
     def missing(self, wanted: Sequence[Series]) -> int:
         """How many runs of some series are not finished."""
-        ids = {cell.id for series in wanted if series.table in self.subjects for cell in self.cells(series)}
+        ids = {name for series in wanted if series.table in self.subjects for name in self.ids(series)}
         return len(ids - set(self.lines))
 
     def have(self, tables: Sequence[str]) -> list[str]:
