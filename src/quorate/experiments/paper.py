@@ -58,6 +58,10 @@ FIRST = ("table1", "table2", "fig2", "fig3", "fig4", "fig5")
 """Those whose runs come first: what is most telling, should time run out."""
 
 
+PROMISING = {"fig2", "fig3", "fig5"}
+"""Those that hold the error against what is allowed, at every threshold."""
+
+
 def makers_of(names: Sequence[str]) -> tuple[Maker, ...]:
     """The outputs that names stand for, by the paper's numbers or in words; all of them where there is none.
 
@@ -136,11 +140,11 @@ def made(makers: Sequence[Maker], work: Work, failures: Sequence[Failure] = ()) 
     """The outputs of finished lines; what they still miss they say themselves."""
     series = wanted(makers, work)
     finished = Finished.of(work, series)
-    shown = any(maker.name in ("fig2", "fig3") for maker in makers)
+    names = {maker.name for maker in makers}
     ids = {name for one in series for name in work.ids(one)}
     return Results(
         outputs=tuple(maker.make(finished) for maker in makers),
-        promises=tuple(curves.promises(finished)) if shown else (),
+        promises=tuple(curves.promises(finished, targets="fig5" in names)) if names & PROMISING else (),
         runs=work.runs,
         quick=work.quick,
         failures=tuple(map(_said, failures)),

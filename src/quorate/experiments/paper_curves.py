@@ -179,13 +179,26 @@ def _bound(point: Point) -> str:
     return f"{point.wrong} of {point.cases}, at least {100 * point.at_least:.2g} %{surely}"
 
 
-def promises(finished: Finished) -> list[Promise]:
-    """Whether each preset kept its promise, on each data set and at each allowed error that is finished."""
+def promises(finished: Finished, *, targets: bool) -> list[Promise]:
+    """Whether each preset kept its promise, on each data set and at each allowed error that is finished.
+
+    Those of other targets than the majority vote count where `targets` says so.
+    """
+    aims = [("consensus", table) for table in finished.work.have([*PANELS])]
+    if targets:
+        aims += [(target, XRAY) for target in TARGETS if target != "consensus" and XRAY in finished.work.subjects]
     return [
-        Promise(PANELS[table], method, p.max_error, p.error.value, p.at_least, p.at_least <= p.max_error + ROUNDING)
+        Promise(
+            PANELS[table] if target == "consensus" else f"{PANELS[table]}, {TARGETS[target]}",
+            method,
+            p.max_error,
+            p.error.value,
+            p.at_least,
+            p.at_least <= p.max_error + ROUNDING,
+        )
         for method in PRESETS
-        for table in finished.work.have([*PANELS])
-        for p in finished.curve(table, method).points
+        for target, table in aims
+        for p in finished.curve(table, method, target).points
     ]
 
 

@@ -141,6 +141,8 @@ def test_a_promise_that_was_broken_is_found() -> None:
     found = made(makers_of(["fig3"]), work_of(list(makers_of(["fig3"])), bad)).promises
     assert len(found) == 2 * 4 * 10
     assert [(one.panel, one.max_error) for one in found if not one.kept] == [("Chaoyang", 0.05)]
+    targets = made(makers_of(["fig5"]), work_of(list(makers_of(["fig5"])), usual)).promises
+    assert "ChestX-ray, all agree" in {one.panel for one in targets}
 
 
 def test_the_first_and_the_last_cases_are_told_apart() -> None:
