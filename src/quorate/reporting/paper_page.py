@@ -32,7 +32,7 @@ CALIBRATION_ROOM = 0.005
 
 FOLDED = 14
 """Rows of a table beyond which it is folded away."""
-CSS = ".card + .scroll, .card + details { margin-top: .9rem; } tbody th { min-width: 10rem; }"
+CSS = ".card + .scroll, .card + details { margin-top: .9rem; } tbody th { min-width: 8rem; }"
 
 PAPER = "Kelly, Boyd, Showalter, Steyvers and Smyth, Bayesian Inference for Correlated Human Experts and Classifiers"
 LEAD = (
