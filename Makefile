@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench sbc streams clean
+.PHONY: help run test check bench sbc streams results clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -40,6 +40,9 @@ sbc: .venv/.dev  ## the long simulation-based calibration of both samplers; goes
 
 streams: .venv/.dev  ## replays of simulated streams: is the stated error the one that is made; goes on where it stopped
 	$(BIN)/python -m tests.statistics.streams --out $(OUT)/streams.jsonl
+
+results: .venv/.dev  ## the page of the paper's results, from the finished runs that are kept under docs/results
+	$(BIN)/python -m benchmarks.results write
 
 clean:  ## remove what was built
 	rm -rf .venv build dist $(OUT) .mypy_cache .ruff_cache .pytest_cache .hypothesis

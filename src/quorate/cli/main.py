@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli import check, compare, data, replay, simulate
+from quorate.cli import check, compare, data, paper, replay, simulate
 from quorate.errors import QuorateError, SettingsError, TargetError
 
 BAD_INPUT = 1
@@ -31,6 +31,7 @@ app = typer.Typer(
 # Each command lives in a module of its own, which imports what it needs only when it runs.
 app.command()(check.check)
 app.command()(compare.compare)
+app.command()(paper.paper)
 app.command()(replay.replay)
 app.command()(simulate.simulate)
 app.add_typer(data.app)

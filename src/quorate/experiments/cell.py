@@ -19,6 +19,7 @@ from quorate.errors import InputError
 from quorate.experiments.protocol import RunPlan
 from quorate.experiments.replay import choose_rows, replay
 from quorate.reporting.replay import figures
+from quorate.study.seeds import generator
 
 FORMAT = 3
 TIMES = ("seconds", "seconds_fitting", "seconds_deciding", "decision_p95_ms")
@@ -40,13 +41,15 @@ class Cell:
     def id(self) -> str:
         """A hash of the cell: the same work has the same id on every machine."""
         told = {"format": FORMAT, **asdict(self), "table": None}
-        options = told["options"]
+        options, run = told["options"], told["run"]
         options["rules"] = self.options.rules != NO_RULES and options["rules"]
         options["in_flight"] = options["in_flight"] > 1 and options["in_flight"]
         later = ((told, "costs"), *((options, name) for name in ("cost_blind", "rules", "loss", "in_flight")))
         for part, name in later:
             if not part[name]:  # cells are named as they were when nobody could speak of these
                 del part[name]
+        if run["halves"] is None:  # the same, of runs that shift
+            del run["halves"]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:20]
 
 
@@ -82,16 +85,34 @@ def line_of(text: str) -> Line:
     return Line(found["id"], cell, found["figures"], found["times"], found["cases"])
 
 
+def rows_of(plan: RunPlan, cases: int) -> list[int]:
+    """The rows of a table of so many cases that a run walks, in order.
+
+    >>> rows_of(RunPlan(1, 4), 9)
+    [1, 2, 3, 4]
+    >>> walked = rows_of(RunPlan(1, 4, halves=3), 9)
+    >>> sorted(walked[:2]), sorted(walked[2:])
+    ([1, 2], [3, 4])
+    """
+    rows = choose_rows(cases, limit=plan.limit, offset=plan.offset, shuffle=plan.shuffle)
+    if plan.halves is None:
+        return rows
+    rng, middle = generator(plan.halves, "halves", plan.offset), len(rows) // 2
+    order = [*rng.permutation(middle), *(middle + rng.permutation(len(rows) - middle))]
+    return [rows[place] for place in order]
+
+
 def run_cell(cell: Cell, table: Table) -> str:
     """Run one cell; returns its line. Runs in any process that has quorate."""
     plan, table = cell.run, table.priced(cell.costs)
-    rows = choose_rows(len(table), limit=plan.limit, offset=plan.offset, shuffle=plan.shuffle)
+    rows = rows_of(plan, len(table))
+    within = plan.halves is not None  # an order that a replay does not know by itself
     report = replay(
-        table,
+        table.select(rows) if within else table,
         options=cell.options,
         target=cell.target,
-        limit=plan.limit,
-        offset=plan.offset,
+        limit=None if within else plan.limit,
+        offset=0 if within else plan.offset,
         shuffle=plan.shuffle,
         seed=cell.seed,
         portrayed=False,

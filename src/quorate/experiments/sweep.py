@@ -88,12 +88,13 @@ def sweep(
     results: Path,
     executor: Executor,
     progress: Progress | None = None,
+    known: Mapping[str, Line] | None = None,
 ) -> Sweep:
     """Run the cells that have no line yet; a cell that fails is reported and does not stop the rest.
 
-    `tables` holds each table by its digest.
+    `tables` holds each table by its digest; `known` are lines by id that were finished elsewhere.
     """
-    done = read_results(results)
+    done = {**(known or {}), **read_results(results)}
     missing = [cell for cell in dict.fromkeys(cells) if cell.id not in done]
     failures = []
     with results_file(results) as keep:

@@ -19,6 +19,17 @@ def paper_schedule(settled: int) -> bool:
     return settled % (10 if settled <= 100 else 50) == 0
 
 
+def shift_schedule(settled: int) -> bool:
+    """That of the authors' program in their experiment with a shift after 125 cases, which it is told.
+
+    After every case to 19 and from 126 to 144, and after every 10 throughout.
+
+    >>> [n for n in range(1, 251) if shift_schedule(n)][18:32]
+    [19, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120, 126, 127]
+    """
+    return 0 < settled < 20 or 125 < settled < 145 or (settled > 0 and settled % 10 == 0)
+
+
 def every_schedule(settled: int) -> bool:
     """After every settled case."""
     return settled > 0
@@ -30,4 +41,4 @@ def never_schedule(settled: int) -> bool:
     return False
 
 
-SCHEDULES: dict[str, Schedule] = {"paper": paper_schedule, "every": every_schedule}
+SCHEDULES: dict[str, Schedule] = {"paper": paper_schedule, "every": every_schedule, "shift": shift_schedule}

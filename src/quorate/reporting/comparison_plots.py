@@ -107,7 +107,7 @@ def error_cost(comparison: Comparison) -> Figure:
     for t, max_error in enumerate(limits):
         _chosen(axes, comparison, t, max_error)
     points = [point for curve in comparison.curves for point in curve.points]
-    _root(axes, "y", max([*limits, *(float(np.nan_to_num(point.error.high)) for point in points)]))
+    root_axis(axes, "y", max([*limits, *(float(np.nan_to_num(point.error.high)) for point in points)]))
     axes.set_xlim(0, 1.03 * max([comparison.panel_cost, *(_spent(point, costs=costs).value for point in points)]))
     axes.spines["bottom"].set_visible(False)
     axes.tick_params(axis="x", pad=10)  # marks at 0 stand on the axis
@@ -209,7 +209,7 @@ def promise(comparison: Comparison) -> Figure:
     _entry(axes, "stated", "o", color=MUTED, **hollow)
     axes.set_xlim(-0.5, len(limits) - 0.5)
     name_ticks(axes.xaxis, range(len(limits)), [allowed(limit) for limit in limits])
-    _root(axes, "y", highest)
+    root_axis(axes, "y", highest)
     axes.spines["bottom"].set_visible(False)
     axes.tick_params(axis="x", pad=10)
     grid(axes, "y")
@@ -269,7 +269,7 @@ def by_class(comparison: Comparison) -> Figure:
         _entry(axes, curve.method, mark, color=colour, markersize=6)
     name_ticks(axes.yaxis, range(len(outcomes)), outcomes)
     axes.set_ylim(len(outcomes) - 0.45, -0.55)
-    _root(axes, "x", highest)
+    root_axis(axes, "x", highest)
     axes.tick_params(axis="y", pad=11)
     grid(axes, "x")
     titled(axes, x="error on a root scale, with its 95 % interval", y="the panel's outcome")
@@ -295,7 +295,7 @@ def _by_threshold(comparison: Comparison, curve: Curve) -> Iterator[tuple[int | 
             yield limits.index(point.max_error), point
 
 
-def _root(axes: Axes, which: str, highest: float) -> None:
+def root_axis(axes: Axes, which: str, highest: float) -> None:
     """Errors on a root scale: room near 0, where they lie, and 0 itself can be shown."""
     scale: dict[str, Any] = {"functions": (lambda value: np.sqrt(np.maximum(value, 0)), np.square)}
     end = next(tick for tick in TICKS if tick >= min(max(highest, 0.01), 1.0))

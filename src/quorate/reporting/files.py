@@ -49,8 +49,8 @@ def write_run(folder: str | Path, report: ReplayReport, *, seed: int, data_sha25
     )
 
 
-def write_whole(folder: str | Path, contents: Mapping[str, str]) -> tuple[Path, ...]:
-    """Write texts by their names: none of them appears before all are written, and each is replaced whole."""
+def write_whole(folder: str | Path, contents: Mapping[str, str | bytes]) -> tuple[Path, ...]:
+    """Write texts and pictures by name: none of them appears before all are written, and each is replaced whole."""
     target = Path(folder)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -58,9 +58,11 @@ def write_whole(folder: str | Path, contents: Mapping[str, str]) -> tuple[Path, 
         beside = (target if inside else target.parent) / f".quorate-{secrets.token_hex(6)}"
         beside.mkdir()
         try:
-            for name, text in contents.items():
-                # a name given on a command line may hold bytes that are no text
-                (beside / name).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+            for name, content in contents.items():
+                if isinstance(content, bytes):
+                    (beside / name).write_bytes(content)
+                else:  # a name given on a command line may hold bytes that are no text
+                    (beside / name).write_text(content, encoding="utf-8", errors="backslashreplace", newline="")
             if inside:
                 for name in contents:
                     (beside / name).replace(target / name)

@@ -62,13 +62,27 @@ def blank(width: float = 5.4, height: float = 3.3) -> tuple[Figure, Axes]:
     layout = ConstrainedLayoutEngine(w_pad=0.08, h_pad=0.06)
     figure = Figure(figsize=(width, height), layout=layout, facecolor="none")
     axes = figure.add_subplot(facecolor="none")
+    _plain(axes)
+    return figure, axes
+
+
+def blanks(rows: int, columns: int, *, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """A figure with several plain axes, row by row."""
+    figure, first = blank(width, height)
+    first.remove()
+    found = [figure.add_subplot(rows, columns, place + 1, facecolor="none") for place in range(rows * columns)]
+    for axes in found:
+        _plain(axes)
+    return figure, found
+
+
+def _plain(axes: Axes) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
         axes.spines[side].set_color(RULE)
     axes.tick_params(colors=MUTED, labelsize=SMALL, length=0, pad=5)
     axes.set_axisbelow(True)
-    return figure, axes
 
 
 def titled(axes: Axes, *, x: str = "", y: str = "") -> None:
@@ -133,6 +147,17 @@ def to_png(figure: Figure, dpi: int = 144) -> bytes:
     out = io.BytesIO()
     with _foreign_letters_allowed():
         figure.savefig(out, format="png", dpi=dpi, facecolor="white")
+    return out.getvalue()
+
+
+def to_svg_file(figure: Figure, name: str) -> str:
+    """The figure as a file of its own, on white: the same figure gives the same text."""
+    import matplotlib as mpl
+
+    out = io.StringIO()
+    with _foreign_letters_allowed(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+        figure.savefig(out, format="svg", facecolor="white", metadata=metadata)
     return out.getvalue()
 
 
