@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 import quorate
-from benchmarks.policies import Figure, Runs, Sum, cost, made, missed, of, queries, rounds, stated
+from benchmarks.policies import TITLES, Figure, Runs, Sum, cost, made, missed, of, queries, rounds, stated
 from quorate.reporting.style import (
     ACTUAL,
     INK,
@@ -27,7 +27,6 @@ from quorate.reporting.style import (
     titled,
 )
 
-TITLES = {"chestxray": "ChestX-ray", "chaoyang": "Chaoyang", "imagenet16h": "ImageNet-16H", "cifar10h": "CIFAR-10H"}
 MARKS = ("o", "s", "^", "D")
 
 
@@ -65,7 +64,7 @@ def errors_on(axes: Axes) -> None:
 def choosers(found: Sequence[Sum]) -> Drawing:
     """Queries against the error stated, a panel in each part."""
     drawing, parts = fields(2, 2, 8.6, 6.2)
-    for place, (axes, (panel, title)) in enumerate(zip(parts, TITLES.items(), strict=True)):
+    for place, (axes, (panel, title)) in enumerate(zip(parts, TITLES.items(), strict=False)):
         for name, colour, mark in zip(("entropy", "stop", "lookahead"), METHODS, MARKS, strict=False):
             own = of(found, panel, name)
             if own:
@@ -200,7 +199,8 @@ def one_case(moments: Sequence[Moment], experts: Sequence[str]) -> Drawing:
         belief.set_title(f"{seen}: stated error {100 * moment.error:.2g} %", fontsize=TEXT, color=INK, loc="left")
         if moment.expert is None:
             worth.set_axis_off()
-            worth.set_title("No more than the 2 % allowed: settle", fontsize=TEXT, color=INK, loc="left")
+            done = "No more than the 2 % allowed" if moment.error else "The votes decide"
+            worth.set_title(f"{done}: settle", fontsize=TEXT, color=INK, loc="left")
             continue
         names = [name for name in experts if name in moment.gains]
         values = [-moment.gains[name] for name in names]
