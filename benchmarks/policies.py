@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.panels import PAPER_SETS, recorded
-from quorate.assembly import Options
+from quorate.assembly import PRESETS, Options
 from quorate.assurance.runs import TIE
 from quorate.cli.progress import progress_bar
 from quorate.core.arrays import Floats
@@ -124,12 +124,16 @@ def gathered(lines: Iterable[Line]) -> list[Sum]:
     }
     found: dict[tuple[str, str, float, str], Sum] = {}
     for line in lines:
-        options = replace(line.cell.options, max_error=0.0, chooser=line.cell.options.chooser or "entropy")
+        options = replace(line.cell.options, max_error=0.0, chooser=_chooser(line.cell.options))
         name = known.get((options, line.cell.costs))
         if name is not None:
             one = _sum(line, name)
             found[one.panel, one.variant, one.max_error, one.run] = one
     return [found[key] for key in sorted(found)]
+
+
+def _chooser(options: Options) -> str:
+    return options.chooser or PRESETS[options.method.partition(":")[2]].chooser
 
 
 def _sum(line: Line, name: str) -> Sum:

@@ -92,7 +92,7 @@ def plan(panel: Panel, options: Options, target: Target) -> Plan:
     'panel'
     """
     options.rules.check(panel)
-    if not isinstance(options.in_flight, int) or options.in_flight < 1:
+    if not isinstance(options.in_flight, int) or isinstance(options.in_flight, bool) or options.in_flight < 1:
         raise SettingsError(f"in_flight {options.in_flight!r} is out of range; expected a whole number of at least 1")
     stop = ErrorBelow(options.max_error, gravity=gravity_of(options.loss, target.outcomes))
     found = _by_name(panel, options, target, stop)
@@ -200,10 +200,13 @@ def _of_another_model(what: str, own: str, model: str) -> SettingsError:
 def with_shared(options: Options, shared: Options) -> Options:
     """Options of a Bayesian method with what it shares with others; settings of another model are left out.
 
-    The preset is said in any case, so that a finished run keeps its meaning under another default.
+    The preset is said in any case, and its chooser but for the paper's, which stays what it is: so a finished run keeps
+    its meaning under another default.
     """
     preset = shared.preset or (None if ":" in options.method else DEFAULT_PRESET)
-    given = replace(shared, method=options.method, max_error=options.max_error, preset=preset)
+    named = preset or options.method.partition(":")[2]
+    chooser = shared.chooser or (PRESETS[named].chooser if named in PRESETS and named != "paper" else None)
+    given = replace(shared, method=options.method, max_error=options.max_error, preset=preset, chooser=chooser)
     if shared.settings is None or isinstance(shared.settings, MODELS[model_of(given)]):
         return given
     return replace(given, settings=None)

@@ -98,8 +98,9 @@ class Guided:
         return self.model.health
 
     def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:
-        """The target of the votes seen, with the model's joint of each vote and the outcome."""
-        return replace(self.votes.forecast(rng, case, target), joint=self.model.forecast(rng, case, target).joint)
+        """The target of the votes seen, with how the model expects the others to vote."""
+        told = self.model.forecast(rng, case, target)
+        return replace(self.votes.forecast(rng, case, target), joint=told.joint, outlook=told.outlook)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ PAIRS = 300
 class Batch:
     """Experts to ask at once, the best first, and what each candidate is worth.
 
-    Where several are asked at once, or votes are on their way, a candidate is worth what the best pair with them in it
-    is, or they alone where only one more is asked.
+    Where several are asked at once, a candidate is worth what the best pair with them in it is; those whom no pair that
+    can be paid has in it are left out.
     """
 
     experts: tuple[str, ...]
@@ -76,7 +76,8 @@ def _together(chooser: Joint, choice: Choice, size: int, prices: Mapping[str, fl
         if pairs:
             best = max(pairs, key=lambda pair: pairs[pair])
             batch = tuple(sorted(best, key=lambda expert: -gains[expert]))
-            gains = {name: max((v for pair, v in pairs.items() if name in pair), default=gains[name]) for name in gains}
+            paired = [name for name in gains if any(name in pair for pair in pairs)]
+            gains = {name: max(value for pair, value in pairs.items() if name in pair) for name in paired}
     while 1 < len(batch) < size:
         more = worth(_joined(batch, gains))
         if not more:

@@ -16,5 +16,5 @@ class Choice:
     case: Case
     forecast: Forecast
     candidates: tuple[str, ...]  # in the order of the panel
-    costs: Mapping[str, float] | None = None  # None where all cost the same, or costs are not to be weighed
+    costs: Mapping[str, float] | None = None  # of the case's panel; None where there is nothing to weigh
     pending: tuple[str, ...] = ()  # experts who were asked and have not voted yet

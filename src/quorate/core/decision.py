@@ -14,7 +14,7 @@ from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.panel import Panel
 from quorate.core.protocols import Chooser, Stopper
-from quorate.core.rules import NO_RULES, NOBODY, Asked, Barrier, Rules
+from quorate.core.rules import NO_RULES, NOBODY, Asked, Barrier, Rules, Terms
 
 Enough = Literal["certain", "tie", "sure"]
 Unsettled = Literal["unsure", "unhealthy"]
@@ -35,6 +35,10 @@ class Query:
     reason: Unsettled | Literal["rule"]
     measure: str = "nats of information"
     batch: tuple[str, ...] = ()  # everyone to ask now, `expert` first: more than one where several may be in flight
+
+    def __post_init__(self) -> None:
+        if not self.batch:
+            object.__setattr__(self, "batch", (self.expert,))
 
 
 @dataclass(frozen=True)
@@ -106,22 +110,29 @@ def decide(
         return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, kept=enough is not None)
     unsure = not (enough or stopper.settled(case, forecast))
     why: Unsettled | Literal["rule"] = "unsure" if unsure else "rule" if terms.held else "unhealthy"
-    size = in_flight - len(asked.pending)
-    if not asking or size < 1:
+    size = _size(case, terms, stopper, in_flight, len(asked.pending), unsure=bool(telling)) if asking else 0
+    if size < 1:
         return Wait(case.key, asked.pending, forecast, why)
-    most = terms.room if telling else terms.needed  # where it is sure, no more than the rules call for
-    costs = None if cost_blind else panel.prices
+    there = {panel.experts[h]: panel.costs[h] for h, on in enumerate(case.available) if on}
+    costs = None if cost_blind or panel.prices is None else there
     choice = Choice(case, forecast, terms.first or telling or terms.allowed, costs, asked.pending)
-    best = best_batch(
-        rng,
-        chooser,
-        choice,
-        size=size if most is None else min(size, most),
-        prices=dict(zip(panel.experts, panel.costs, strict=True)),
-        left=rules.purse(left),
-    )
+    best = best_batch(rng, chooser, choice, size=size, prices=there, left=rules.purse(left))
     measure = chooser.measure(weighed=costs is not None)
     return Query(case.key, best.experts[0], best.gains, forecast, why, measure, best.experts)
+
+
+def _size(case: Case, terms: Terms, stopper: Stopper, in_flight: int, pending: int, *, unsure: bool) -> int:
+    """How many may be asked at once: where it is sure, no more than the rules call for."""
+    limits = [in_flight - pending]
+    if not unsure:
+        return min(*limits, terms.needed)
+    wanted = stopper.wanted(case)
+    if wanted is not None:
+        one = 0 if pending else 1  # enough votes, and a forecast that is not healthy: somebody is asked all the same
+        limits.append(max(wanted - pending, terms.needed, one))
+    if terms.room is not None:
+        limits.append(terms.room)
+    return min(limits)
 
 
 def _enough(case: Case, forecast: Forecast, stopper: Stopper) -> tuple[Enough | None, Forecast]:

@@ -104,5 +104,8 @@ class Stopper(Protocol):
     def settled(self, case: Case, forecast: Forecast) -> bool:
         """Whether to stop asking about this case."""
 
+    def wanted(self, case: Case) -> int | None:
+        """How many more votes it takes to stop; None where that depends on what they say."""
+
     def doubt(self, forecast: Forecast) -> str | None:
         """Why a forecast is too noisy to stop by, or None."""

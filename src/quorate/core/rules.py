@@ -124,7 +124,7 @@ class Rules:
         missing = [name for name in unasked if name in self.required]
         first = tuple(name for name in allowed if name in missing)
         least = min(self.min_votes, sum(case.available))
-        needed = min(max(least - coming, len(first)), len(allowed))
+        needed = min(max(least - coming, len(first)), len(allowed) if room is None else min(room, len(allowed)))
         due = needed > 0
         few = len(case.votes) < least
         held = due or (bool(pending) and (few or any(name in pending for name in missing)))

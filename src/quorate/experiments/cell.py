@@ -21,7 +21,7 @@ from quorate.experiments.replay import choose_rows, replay
 from quorate.reporting.replay import figures
 from quorate.study.seeds import generator
 
-FORMAT = 3
+FORMAT = 2
 TIMES = ("seconds", "seconds_fitting", "seconds_deciding", "decision_p95_ms")
 
 

@@ -43,6 +43,7 @@ def kept_text(line: Line) -> str:
         raise InputError(f"a case with {max(asked)} queries cannot be kept; expected fewer than {len(DIGITS)}")
     told = {
         "target": "" if cell.target == "consensus" else cell.target,
+        "costs": cell.costs,
         "wrong": [[place, error] for place, error in enumerate(cases["error"]) if error],
         "ties": [place for place, truth in enumerate(cases["truth"]) if truth == TIE],
         **{name: line.figures[name] for name in HEALTH},
@@ -75,6 +76,7 @@ def line_of_kept(text: str, subjects: Mapping[str, Subject]) -> Line:
         "target": kept.get("target", "consensus"),
         "run": kept["run"],
         "seed": kept["seed"],
+        "costs": kept.get("costs"),
     }
     cases = {
         "rows": rows_of(RunPlan(**kept["run"]), subject.cases),

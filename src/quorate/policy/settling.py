@@ -37,18 +37,23 @@ class SettlingChance:
         return per_cost(worth, choice.costs)
 
     def together(self, choice: Choice, batches: Sequence[tuple[str, ...]]) -> list[float]:
-        """Probability to settle after the votes of each batch, beyond that by pending ones, or that per cost."""
+        """Probability to settle after the votes of each batch, beyond that by pending ones, or that per cost.
+
+        Less than by pending votes alone counts as no more: a loss that is divided by a cost would favour the dear.
+        """
         outlook = outlook_of(choice)
-        before = self._worth(votes_of(outlook, choice.pending))
-        worth = [self._worth(votes_of(outlook, (*choice.pending, *batch))) - before for batch in batches]
+        coming = votes_of(outlook, choice.pending)
+        chance, doubt = self._chance(coming), expected_entropy(coming)
+        worth = []
+        for batch in batches:
+            joint = votes_of(outlook, (*choice.pending, *batch))
+            told = doubt - expected_entropy(joint)
+            worth.append(max(self._chance(joint) - chance, 0.0) + TIE * told)
         return per_batch_cost(worth, batches, choice.costs)
 
     def _chance(self, joint: Floats) -> float:
         """Probability that the case settles by some votes, from their joint distribution with the outcome (R, J)."""
         return float(joint.sum(axis=1) @ self.rule.enough(given_votes(joint)))
-
-    def _worth(self, joint: Floats) -> float:
-        return self._chance(joint) - TIE * expected_entropy(joint)
 
     def measure(self, *, weighed: bool) -> str:
         """A probability."""

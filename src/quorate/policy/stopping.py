@@ -80,6 +80,11 @@ class ErrorBelow:
             others = others + np.where(leader == outcome, 0.0, values[..., outcome])
         return others
 
+    def wanted(self, case: Case) -> int | None:
+        """That depends on the votes."""
+        del case
+        return None
+
     def doubt(self, forecast: Forecast) -> str | None:
         """Near the threshold the Monte Carlo error of what is held against it must be small."""
         found = forecast.health.monte_carlo_error
@@ -113,6 +118,10 @@ class VotesSeen:
         """Whether enough experts have voted."""
         del forecast  # only the number of votes counts
         return self.votes is not None and len(case.votes) >= self.votes
+
+    def wanted(self, case: Case) -> int | None:
+        """As many as are missing."""
+        return None if self.votes is None else max(self.votes - len(case.votes), 0)
 
     def doubt(self, forecast: Forecast) -> str | None:
         """Votes are counted without noise."""

@@ -34,20 +34,26 @@ def given_votes(joint: Floats) -> Floats:
 def votes_of(outlook: Outlook, experts: Sequence[str]) -> Floats:
     """Masses of the ways in which some experts may vote, each with each outcome: (R, J).
 
-    Every way that has a mass is there once, in order, the last expert fastest. Where the outlook is a sample, each way
-    has a share more, as much as one of its rows: a way that was drawn once would look certain.
+    Every way that has a mass is there once, in order, the last expert fastest. Where the outlook is a sample, a way
+    that was drawn once would look certain: its outcome is mixed with what the votes before the last one say, which
+    counts as much as one row of the sample.
 
     >>> even = Outlook(("ann", "ben"), np.array([[0, 0], [0, 1], [1, 1]]), np.full((3, 1), 0.25), whole=True)
     >>> votes_of(even, ["ann"]).tolist(), votes_of(even, []).tolist()
     ([[0.5], [0.25]], [[0.75]])
     """
     rows, outcomes = outlook.mass.shape
+    classes = int(outlook.votes.max(initial=0)) + 1
     codes = np.zeros(rows, dtype=np.int64)
+    before: Floats = np.zeros((1, outcomes))  # outcome probabilities of the ways so far
+    place = codes
+    masses: Floats = outlook.mass.sum(axis=0, keepdims=True)
     for expert in experts:
-        codes = codes * (int(outlook.votes.max(initial=0)) + 1) + outlook.votes[:, outlook.experts.index(expert)]
-    found, place = np.unique(codes, return_inverse=True)
-    masses: Floats = np.array([np.bincount(place, outlook.mass[:, j], len(found)) for j in range(outcomes)]).T
-    if outlook.whole:
-        return masses
-    more: Floats = masses + outlook.mass.sum(axis=0) / rows
-    return more / float(more.sum())
+        before, coarse = given_votes(masses), place
+        codes = codes * classes + outlook.votes[:, outlook.experts.index(expert)]
+        ways, first, place = np.unique(codes, return_index=True, return_inverse=True)
+        masses = np.array([np.bincount(place, outlook.mass[:, j], len(ways)) for j in range(outcomes)]).T
+        if not outlook.whole:
+            total = masses.sum(axis=1, keepdims=True)
+            masses = total * given_votes(masses + before[coarse[first]] / rows)
+    return masses

@@ -45,7 +45,8 @@ class State:
     retired: frozenset[int] = frozenset()  # experts who are not asked any more
     replaced: frozenset[int] = frozenset()  # classifiers that gave way to others
     smaller: tuple[tuple[int, Panel], ...] = ()  # events that made the panel grow since `seen`, and it before each
-    asked: Layered[Asked] = field(default_factory=Layered)  # of open cases, once anyone was asked and has not voted
+    asked: Layered[Asked] = field(default_factory=Layered)  # by case, once anyone was asked who has not voted
+    promised: float = 0.0  # what the votes cost that are on their way
     spent: float = 0.0  # on every vote told; one that is amended or withdrawn was paid for all the same
 
     @property
@@ -83,12 +84,6 @@ class State:
         return self.asked.get(key, NOBODY)
 
     @property
-    def promised(self) -> float:
-        """What the votes cost that are on their way."""
-        names = [name for asked in self.asked.values() for name in asked.pending]
-        return sum(self.panel.costs[self.panel.expert(name)] for name in names)
-
-    @property
     def outdated(self) -> bool:
         """Whether the fit in force rests on a vote that may no longer stand, or knows less than the whole panel.
 
@@ -122,7 +117,6 @@ def fold(state: State, event: Event) -> State:
             after = _awaiting(state, event)
         case Settled(key):
             after = replace(_learnable(state, state.known(key)), settled=state.settled.plus(key, event))
-            after = replace(after, asked=state.asked.plus(key, NOBODY) if key in state.asked else state.asked)
         case Imported(case):
             after = _learnable(state, case)
         case Adopted(fit, seen, cases):
@@ -131,7 +125,7 @@ def fold(state: State, event: Event) -> State:
         case Joined(name, cost):
             after = _grown(state, state.panel.with_expert(name, cost))
         case Retired(expert):
-            after = _staffed(replace(state, retired=state.retired | {expert}), state.places)
+            after = _retired(state, expert)
         case Returned(expert):
             after = replace(state, retired=state.retired - {expert})
         case Replaced(old, name):
@@ -143,13 +137,22 @@ def fold(state: State, event: Event) -> State:
 
 def _awaiting(state: State, event: Leased | Expired) -> State:
     """The state after an expert was asked, or let the question pass."""
-    name, before = state.panel.experts[event.expert], state.waiting(event.key)
-    pending = tuple(other for other in before.pending if other != name)
+    name = state.panel.experts[event.expert]
     if isinstance(event, Leased):
-        after = replace(before, pending=(*pending, name))
-    else:
-        after = Asked(pending, (*before.passed, name))
-    return replace(state, asked=state.asked.plus(event.key, after))
+        before = state.waiting(event.key)
+        after = replace(before, pending=(*before.pending, name))
+        promised = state.promised + state.panel.costs[event.expert]
+        return replace(state, asked=state.asked.plus(event.key, after), promised=promised)
+    state = _answered(state, event.key, event.expert)
+    before = state.waiting(event.key)
+    return replace(state, asked=state.asked.plus(event.key, replace(before, passed=(*before.passed, name))))
+
+
+def _retired(state: State, expert: int) -> State:
+    """The state in which an expert is not asked, and nothing is awaited of them."""
+    for key in state.asked:
+        state = _answered(state, key, expert)
+    return _staffed(replace(state, retired=state.retired | {expert}), state.places)
 
 
 def _answered(state: State, key: str, expert: int) -> State:
@@ -159,7 +162,8 @@ def _answered(state: State, key: str, expert: int) -> State:
         return state
     pending = tuple(other for other in asked.pending if other != name)
     passed = tuple(other for other in asked.passed if other != name)
-    return replace(state, asked=state.asked.plus(key, Asked(pending, passed)))
+    promised = state.promised - (state.panel.costs[expert] if name in asked.pending else 0.0)
+    return replace(state, asked=state.asked.plus(key, Asked(pending, passed)), promised=promised)
 
 
 def _learnable(state: State, case: Case) -> State:
@@ -194,6 +198,4 @@ def _staffed(state: State, keys: Iterable[str]) -> State:
         stays = tuple(there and (active[h] or case.voted(h) is not None) for h, there in enumerate(case.available))
         if stays != case.available:
             state = _put(state, replace(case, available=stays if any(stays) else active))
-            for h in state.retired:
-                state = _answered(state, case.key, h)
     return state

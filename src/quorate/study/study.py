@@ -148,8 +148,7 @@ class Study:
     @property
     def left(self) -> float | None:
         """What may still be spent, once the votes that are on their way are paid; None without a budget."""
-        rules = self.method.rules
-        return None if rules.budget is None else rules.left(self.spent + self._state.promised)
+        return self.method.rules.left(self.spent + self._state.promised)
 
     def pending(self, key: str) -> tuple[str, ...]:
         """Experts who were asked about a case by `lease`, and whose votes are on their way."""
@@ -374,7 +373,7 @@ class Study:
 
     def expire(self, key: str, expert: str) -> None:
         """An expert who was leased did not vote in time: others are asked, and a vote that still comes is welcome."""
-        self._open_case(key)
+        self._known_case(key)
         waiting = self._state.waiting(key).pending
         if expert not in waiting:
             raise StudyError(

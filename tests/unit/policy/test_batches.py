@@ -11,6 +11,7 @@ import pytest
 from quorate.core.arrays import Floats
 from quorate.core.batch import best_batch
 from quorate.core.choice import Choice
+from quorate.core.forecast import Forecast
 from quorate.core.outlook import Outlook
 from quorate.policy.choosers import choosers
 from quorate.policy.information import InformationGain, PanelOrder, RandomOrder, information
@@ -82,9 +83,8 @@ def test_what_batches_are_worth_by_hand(classes: int, pending: tuple[str, ...]) 
                 price = sum(costs[name] for name in batch) if weighed else 1.0
                 more = told(mass, axes) - told(mass, coming)
                 assert gains[place] == pytest.approx(more / price, abs=1e-9)
-                assert chances[place] == pytest.approx(
-                    (chance(mass, axes) - chance(mass, coming) + TIE * more) / price, abs=1e-9
-                )
+                sooner = max(chance(mass, axes) - chance(mass, coming), 0.0)
+                assert chances[place] == pytest.approx((sooner + TIE * more) / price, abs=1e-9)
                 own = prices if weighed else [1.0] * 4
                 paid = spent(mass, axes, own, 0.5 * float(np.mean(own))) - sum(own[axis] for axis in coming)
                 assert ahead[place] == pytest.approx(-paid, abs=1e-5 * max(own))
@@ -117,21 +117,52 @@ def test_one_expert_with_nothing_pending_is_chosen_as_ever() -> None:
 
 
 def test_two_who_always_vote_alike_are_not_asked_together() -> None:
-    mass = np.zeros((2, 2, 2, 2))  # e0 and e1 are one mind; e2 tells a little less alone
-    for one, other in product(range(2), repeat=2):
-        p = 0.5 * (0.9 if one == other else 0.1)
-        for third in range(2):
-            mass[one, one, third, one] += p * (0.8 if third == one else 0.2)
-    mass /= mass.sum()
-    seen = forecast_of(mass)
-    assert information(seen, ("e0",))["e0"] > information(seen, ("e2",))["e2"]
-    choice = Choice(CASE, seen, ("e1", "e2"), pending=("e0",))
-    noisy = mass.copy()
-    noisy[..., 0], noisy[..., 1] = mass[..., 0] * 0.9 + mass[..., 1] * 0.1, mass[..., 1] * 0.9 + mass[..., 0] * 0.1
-    pair = best_batch(RNG, InformationGain(), Choice(CASE, forecast_of(noisy), ("e0", "e1", "e2")), size=2, prices=ONES)
-    assert set(pair.experts) != {"e0", "e1"}
-    next_one = best_batch(RNG, InformationGain(), choice, prices=ONES)
-    assert next_one.gains["e1"] == pytest.approx(0.0, abs=1e-12)
+    mass = np.zeros((2, 2, 2, 2))  # e0 and e1 are one mind; e2 tells less alone
+    for one, third, outcome in product(range(2), repeat=3):
+        mass[one, one, third, outcome] = (0.9 if one == outcome else 0.1) * (0.8 if third == outcome else 0.2)
+    seen = forecast_of(mass / mass.sum())
+    told = information(seen, seen.candidates)
+    assert told["e0"] == pytest.approx(told["e1"])
+    assert told["e0"] > told["e2"] > 0
+    for chooser in (InformationGain(), SettlingChance(ErrorBelow(0.05)), Lookahead(ErrorBelow(0.05))):
+        pair = best_batch(RNG, chooser, Choice(CASE, seen, seen.candidates), size=2, prices=ONES)
+        assert "e2" in pair.experts
+        after = best_batch(RNG, chooser, Choice(CASE, seen, ("e1", "e2"), pending=("e0",)), prices=ONES)
+        assert after.experts == ("e2",)
+    assert InformationGain().together(Choice(CASE, seen, ("e1",), pending=("e0",)), [("e1",)])[0] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("name", ["entropy", "stop", "lookahead"])
+def test_whoever_always_says_the_same_joins_no_batch(name: str) -> None:
+    """Sampled votes of many classes are thin: votes that tell must not look worse than one that tells nothing."""
+    rng = np.random.default_rng(11)
+    latent = rng.integers(0, 10, 8192)
+    right = rng.random((8192, 12)) < 0.7
+    votes = np.where(right, latent[:, None], rng.integers(0, 10, (8192, 12)))
+    votes[:, 11] = 0
+    mass = np.zeros((8192, 10))
+    mass[np.arange(8192), latent] = 1 / 8192
+    names = tuple(f"e{h}" for h in range(12))
+    outlook = Outlook(names, votes, mass, whole=False)
+    joint = {one: votes_of(outlook, [one]) for one in names}
+    seen = Forecast(tuple("abcdefghij"), tuple("abcdefghij"), (0.1,) * 10, joint, names, outlook=outlook)
+    chooser = choosers(ErrorBelow(0.05))[name]
+    found = best_batch(rng, chooser, Choice(CASE, seen, names), size=4, prices=ONES)
+    assert "e11" not in found.experts
+    later = best_batch(rng, chooser, Choice(CASE, seen, names[3:], pending=names[:3]), prices=ONES)
+    assert later.experts != ("e11",)
+
+
+def test_a_dear_vote_is_no_better_where_pending_ones_settle_it() -> None:
+    """A case that is sure already, and may only become less so."""
+    mass = np.zeros((2, 2, 2, 2))
+    for votes in product(range(2), repeat=3):
+        mass[(*votes, 0)] = 0.97 / 8
+        mass[(*votes, 1)] = (0.03 / 8) * (1 + 0.9 * (votes[1] - 0.5) + 0.9 * (votes[2] - 0.5))
+    seen = forecast_of(mass / mass.sum())
+    costs = {"e0": 1.0, "e1": 1.0, "e2": 50.0}
+    choice = Choice(CASE, seen, ("e1", "e2"), costs, ("e0",))
+    assert best_batch(RNG, SettlingChance(ErrorBelow(0.05)), choice, prices=costs).experts == ("e1",)
 
 
 @pytest.mark.parametrize("name", ["entropy", "stop", "lookahead", "random", "panel"])

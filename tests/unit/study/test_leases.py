@@ -77,9 +77,65 @@ def test_a_case_settles_without_votes_that_it_does_not_need_any_more() -> None:
     for name in ("ann", "ben", "cho"):
         made.tell("c1", name, "normal")
     assert made.settle("c1").reason == "certain"
-    assert made.pending("c1") == ()
+    assert made.pending("c1") == ("dan",)  # it was asked for, and will have to be paid
     made.tell("c1", "dan", "abnormal")
+    assert made.pending("c1") == ()
     assert made.history.cases[-1].votes[-1] == (3, 1)
+
+
+def test_votes_that_come_after_a_case_settled_were_paid_for_before() -> None:
+    made = study(4, Rules(budget=6))
+    made.lease("c1", *PANEL.experts)
+    assert made.left == 0
+    for name in ("ann", "ben", "cho"):
+        made.tell("c1", name, "normal")
+    made.settle("c1")
+    made.open("c2", {})
+    step = made.ask("c2")
+    assert isinstance(step, Settle)  # the last coin is for dan, whose vote is on its way
+    assert (step.reason, made.left) == ("budget", 0)
+    made.tell("c1", "dan", "normal")
+    assert (made.spent, made.left) == (6, 0)
+    again = study(4, Rules(budget=6))
+    again.lease("c1", *PANEL.experts)
+    for name in ("ann", "ben", "cho"):
+        again.tell("c1", name, "normal")
+    again.settle("c1")
+    again.expire("c1", "dan")  # a clock that runs on
+    assert again.left == 1
+
+
+def test_a_vote_that_was_taken_back_may_be_asked_for_again() -> None:
+    made = study(1)
+    made.lease("c1", "ann")
+    made.tell("c1", "ann", "normal")
+    made.withdraw("c1", "ann")
+    assert (asked(made), made.pending("c1")) == (("ann",), ())
+
+
+def test_votes_stay_on_their_way_while_the_panel_grows() -> None:
+    made = study(2)
+    made.lease("c1", "ann")
+    made.add_expert("eve")
+    assert made.pending("c1") == ("ann",)
+    assert asked(made) == ("ben",)
+    again = create_study(PANEL, options=made_options(2), journal=made.journal)
+    assert again.ask("c1") == made.ask("c1")
+
+
+def made_options(in_flight: int) -> Options:
+    return replace(COUNTING, in_flight=in_flight, rules=Rules())
+
+
+def test_a_method_that_counts_votes_asks_for_no_more_than_it_counts() -> None:
+    made = study(2, options=replace(COUNTING, method="majority:3"))
+    assert asked(made) == ("ann", "ben")
+    made.lease("c1", "ann", "ben")
+    made.tell("c1", "ann", "normal")
+    assert asked(made) == ("cho",)
+    made.lease("c1", "cho")
+    made.tell("c1", "ben", "normal")
+    assert isinstance(made.ask("c1"), Wait)  # the third is on its way
 
 
 def test_rules_count_votes_that_are_on_their_way() -> None:
@@ -115,6 +171,9 @@ def test_a_rule_asks_for_no_more_votes_than_it_needs() -> None:
     assert asked(study(3, Rules(min_votes=2), sure)) == ("ann", "ben")
     assert asked(study(3, Rules(required=("cho", "dan")), sure)) == ("cho", "dan")
     assert asked(study(3, Rules(min_votes=3, required=("cho",)), sure)) == ("cho",)  # those required come first
+    full = study(3, Rules(required=("cho", "dan"), max_votes=2), sure)
+    full.tell("c1", "ann", "normal")
+    assert asked(full) == ("cho",)  # there is room for one more
     part = study(3, Rules(min_votes=2), sure)
     part.lease("c1", "ann")
     assert asked(part) == ("ben",)
@@ -207,3 +266,7 @@ def test_streams_of_asking_voting_and_letting_pass(data: st.DataObject, in_fligh
     assert not running
     for case in made.history.cases:
         assert len(case.votes) <= (4 if most is None else most)
+    for key in ("c1", "c2"):
+        for name in made.pending(key):  # late ones
+            made.tell(key, name, data.draw(st.sampled_from(PANEL.classes)))
+    assert made.spent <= (budget if budget is not None else made.spent)
