@@ -1,0 +1,402 @@
+"""Why preset paper and the paper differ: one thing at a time made as the authors' program has it, on the paper's runs.
+
+`python -m benchmarks.differences run FOLDER VARIANT... [--panels] [--levels] [--runs]` runs what is missing on the
+panels of QUORATE_DATA, one run at a time; `gather FOLDER...` takes the figures of the runs of such folders, and those of
+the unchanged preset out of folders of comparisons; `table` makes the tables of them again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.panels import recorded
+from quorate.assembly import Options, plan, read_target
+from quorate.core.arrays import Floats, Ints
+from quorate.core.case import Case
+from quorate.core.decision import Query, Settle
+from quorate.core.forecast import Forecast
+from quorate.core.health import Health
+from quorate.core.history import History
+from quorate.core.protocols import Predictor, Target
+from quorate.core.settings import Settings
+from quorate.data.table import Table
+from quorate.experiments.cell import Line, rows_of, run_of_line
+from quorate.experiments.hindsight import everything
+from quorate.experiments.protocol import RunPlan, paper_runs
+from quorate.experiments.sweep import read_results, results_file
+from quorate.models.draws import Draws
+from quorate.models.full.gibbs import Chain, Chains, advance, start
+from quorate.models.full.learner import FullLearner
+from quorate.models.full.population import Cases
+from quorate.models.full.predictor import FullPredictor
+from quorate.models.full.simplex import log_ratios, probabilities, tempered
+from quorate.models.full.state import State, make_data, make_prior, make_widths
+from quorate.models.health import fit_health
+from quorate.models.patterns import Sample, batches, effective, forecast_from
+from quorate.policy.stopping import ErrorBelow
+from quorate.study.seeds import generator
+from quorate.study.study import Study
+
+KEPT = Path(__file__).with_name("differences.jsonl")
+PANELS = ("chaoyang", "chestxray")
+LEVELS = (0.01, 0.05)
+EXACT = "exact"
+LEAST_RATIO = math.log(1e-9)
+"""Where the authors' program cuts a classifier's log-ratios off, at this side only."""
+UNCLIPPED = 300.0
+"""Beyond any log-ratio of the panels that are measured."""
+LATENTS = 6000
+"""Latents behind a forecast of the authors' program: one for each posterior draw."""
+CHAINS = 3
+SPREAD = 2.0
+"""A chain of the authors' program starts anywhere within so much of 0, on the unbounded scale of each parameter."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Preset paper with some things as the authors' program has them."""
+
+    sweeps: tuple[int, int] | None = None  # three chains anew at each update: sweeps thrown away and kept
+    anywhere: bool = False  # such chains start where those of the authors' program do
+    gated: bool = True  # False: settle whatever the health and the noise of a forecast
+    free_row: bool = False  # the first row of the order is known with all its votes
+    one_sided: bool = False  # log-ratios of classifiers are cut off below and not above
+    simulated: bool = False  # forecasts by weighted simulated votes, one latent for each of 6,000
+    limit: float = math.inf  # such forecasts cut the experts' log-ratios off above
+
+
+VARIANTS = {
+    EXACT: Variant(),
+    "no gate": Variant(gated=False),
+    "chains 150 + 200": Variant(sweeps=(150, 200), gated=False),
+    "chains 15 + 20": Variant(sweeps=(15, 20), gated=False),
+    "chains 2 + 5": Variant(sweeps=(2, 5), gated=False),
+    "chains 15 + 20, any start": Variant(sweeps=(15, 20), anywhere=True, gated=False),
+    "chains 2 + 5, any start": Variant(sweeps=(2, 5), anywhere=True, gated=False),
+    "first row free": Variant(free_row=True),
+    "clipped on one side": Variant(one_sided=True),
+    "simulated votes": Variant(simulated=True, gated=False),
+    "simulated votes, cut at +10": Variant(simulated=True, limit=10.0, gated=False),
+    "all": Variant((15, 20), anywhere=True, gated=False, free_row=True, one_sided=True, simulated=True, limit=10.0),
+}
+
+
+def floored(table: Table) -> Table:
+    """A table whose log-ratios against the last class are no less than those of the authors' program."""
+    ratios = log_ratios(table.probabilities, clip=UNCLIPPED)
+    return replace(table, probabilities=probabilities(np.maximum(ratios, LEAST_RATIO)))
+
+
+def start_anywhere(rng: np.random.Generator, cases: Cases, settings: Settings) -> Chains:
+    """Chains that start as Stan's do: uniform on the unbounded scale of every parameter and latent."""
+    n, first = len(cases), cases.log_ratios.shape[1] * (cases.classes - 1)
+    experts = cases.votes.shape[1]
+    size = first + experts * (cases.classes - 1)
+    chains = []
+    for own in rng.spawn(settings.chains):
+        z, mu = own.uniform(-SPREAD, SPREAD, (n, size)), own.uniform(-SPREAD, SPREAD, size)
+        z[:, :first] = cases.log_ratios.reshape(n, first)
+        factor = np.zeros((size, size))
+        partial = np.tanh(own.uniform(-SPREAD, SPREAD, (size, size)))
+        for i in range(size):
+            left = 1.0
+            for j in range(i):
+                factor[i, j] = partial[i, j] * math.sqrt(left)
+                left -= factor[i, j] ** 2
+            factor[i, i] = math.sqrt(left)
+        factor *= np.exp(own.uniform(-SPREAD, SPREAD, size))[:, None]
+        Sigma = factor @ factor.T  # noqa: N806  # the recipe's letter
+        tau = np.exp(own.uniform(-SPREAD, SPREAD, 1))
+        chains.append(Chain(own, State(z, mu, Sigma, np.linalg.inv(Sigma), tau), make_widths(experts, size)))
+    data = make_data(cases.log_ratios, cases.votes, cases.classes)
+    return Chains(data, make_prior(settings), settings, tuple(chains))
+
+
+@dataclass(frozen=True)
+class Loose:
+    """A predictor that settles whatever its health says, and is never refined."""
+
+    inner: FullPredictor
+    variant: Variant
+
+    @property
+    def health(self) -> Health:
+        """What was measured of the fit, without a consequence."""
+        return replace(self.inner.health, reasons=())
+
+    def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:
+        """The model's forecast, or one by simulated votes, without a reason to doubt it."""
+        if not self.variant.simulated or not case.unasked:
+            found = self.inner.forecast(rng, case, target)
+        else:
+            seeds = [*rng.integers(2**32, size=4), *(1 + vote for vote in case.vote_row())]
+            drawn = self._simulated(np.random.default_rng(seeds), case)
+            found = forecast_from(
+                drawn, case, target, panel=self.inner.panel, fit=self.inner.health, batch=self._taken[1]
+            )
+        return replace(found, health=replace(found.health, reasons=()))
+
+    @cached_property
+    def _taken(self) -> tuple[Ints, Ints]:
+        """Which draws are simulated from, and their batches: all of them, or so many that are evenly spread."""
+        every = self.inner.draws.tau.size
+        taken = np.linspace(0, every - 1, min(LATENTS, every)).round().astype(np.int64)
+        return taken, batches(taken // self.inner.draws.shape[1])
+
+    @cached_property
+    def _given_classifiers(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Means (S, d), slopes (S, dH, dM) and factors (S, dH, dH) of the experts' latents, and temperatures (S,)."""
+        draws, taken = self.inner.draws, self._taken[0]
+        mu, s, omega = (part.reshape(-1, *part.shape[2:])[taken] for part in (draws.mu, draws.s, draws.omega))
+        first = draws.classifiers * (draws.classes - 1)
+        sigma = omega * s[:, :, None] * s[:, None, :]
+        slopes = np.linalg.solve(sigma[:, :first, :first], sigma[:, :first, first:]).swapaxes(1, 2)
+        rest = sigma[:, first:, first:] - slopes @ sigma[:, :first, first:]
+        tiny = 1e-12 * np.einsum("sii->si", sigma[:, first:, first:])
+        return mu, slopes, np.linalg.cholesky(rest + tiny[:, :, None] * np.eye(rest.shape[1])), draws.tau.ravel()[taken]
+
+    def _simulated(self, rng: np.random.Generator, case: Case) -> Sample:
+        """Votes of everyone unasked under latents given the classifiers, weighted by the votes seen (Algorithm 1)."""
+        mu, slopes, factors, tau = self._given_classifiers
+        panel, settings = self.inner.panel, self.inner.settings
+        classes = len(panel.classes)
+        observed = log_ratios(case.probability_rows(classes), clip=settings.clip).ravel()
+        first, repeats = len(observed), -(-LATENTS // len(tau))
+        mean = mu[:, first:] + np.einsum("sij,sj->si", slopes, observed - mu[:, :first])
+        noise = rng.standard_normal((len(tau), mean.shape[1], repeats))
+        z = (mean[:, :, None] + factors @ noise).swapaxes(1, 2).reshape(len(tau), repeats, -1, classes - 1)
+        chances = tempered(probabilities(np.minimum(z, self.variant.limit)), tau[:, None, None])
+        weight = np.ones((len(tau), repeats))
+        for expert, vote in case.votes:
+            weight *= chances[:, :, expert, vote]
+        below = chances[:, :, list(case.unasked)].cumsum(axis=-1)
+        votes = (rng.random((*below.shape[:-1], 1)) * below[..., -1:] > below).sum(axis=-1)
+        return Sample(classes, weight, votes.astype(np.int64), effective(weight))
+
+
+@dataclass(frozen=True)
+class Altered:
+    """The paper's learner with what a variant changes."""
+
+    variant: Variant
+    settings: Settings
+    free: tuple[Case, ...] = ()  # cases that are known with all their votes before the first one is asked
+
+    def update(self, rng: np.random.Generator, history: History, previous: Predictor | None) -> Predictor:
+        """What the history and the free cases say."""
+        known = History(history.panel, self.free + history.cases)
+        before = previous.inner if isinstance(previous, Loose) else previous
+        learner = FullLearner(self.settings)
+        if self.variant.sweeps is not None and len(known):
+            found = self._anew(rng, known, self.variant.sweeps)
+        else:
+            if before is None and len(known):
+                before = learner.update(rng, History(history.panel), None)
+            found = learner.update(rng, known, before)
+        if self.variant.gated:
+            return found
+        if not isinstance(found, FullPredictor):
+            raise TypeError(f"expected a predictor of the paper's model, got {type(found).__name__}")
+        return Loose(found, self.variant)
+
+    def _anew(self, rng: np.random.Generator, known: History, sweeps: tuple[int, int]) -> FullPredictor:
+        settings = replace(self.settings, chains=CHAINS)
+        cases = Cases.of(known, settings)
+        if self.variant.anywhere:
+            chains = start_anywhere(rng, cases, settings)
+        else:
+            chains = start(rng, cases.log_ratios, cases.votes, classes=cases.classes, settings=settings)
+        _, draws = advance(chains, warmup=sweeps[0], draws=sweeps[1])
+        return FullPredictor(known.panel, settings, draws, _measured(draws, settings))
+
+
+def _measured(draws: Draws, settings: Settings) -> Health:
+    """R-hat and effective sample size where there are draws enough to speak of them."""
+    return fit_health(draws, settings) if draws.shape[1] >= 10 else Health()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: numbers a case, no votes."""
+
+    panel: str
+    variant: str
+    max_error: float
+    run: str
+    rows: list[int]
+    queries: list[int]
+    errors: list[float]
+    stated: list[float]
+    rhat: list[float]  # of each fit
+    seconds: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, str, float, str]:
+        """What tells it from others."""
+        return self.panel, self.variant, self.max_error, self.run
+
+
+def named(run: RunPlan) -> str:
+    """A run as results call it."""
+    return f"{run.shuffle} {run.offset}"
+
+
+def walked(table: Table, name: str, max_error: float, run: RunPlan, number: int) -> Run:
+    """One run of a variant: each case is asked about until it settles, and held against all its votes."""
+    variant, started = VARIANTS[name], time.perf_counter()
+    given = floored(table) if variant.one_sided else table
+    settings = Settings(clip=UNCLIPPED) if variant.one_sided else Settings()
+    free = everything(given).cases[rows_of(replace(run, offset=0, limit=1), len(table))[0]]
+    learner = Altered(variant, settings, (replace(free, key="free"),) if variant.free_row else ())
+    aim = read_target("consensus", given.panel)
+    method = plan(given.panel, Options("bayes:paper", max_error=max_error, settings=settings), aim).method
+    stopper = method.stopper if variant.gated else ErrorBelow(max_error, noise=None)
+    study = Study(given.panel, target=aim, method=replace(method, learner=learner, stopper=stopper), seed=number)
+    rows = rows_of(run, len(table))
+    queries, errors, stated, rhats = [], [], [], []
+    for done, row in enumerate(rows, start=1):
+        step = _settled(study, given, row)
+        shares = aim.weights(given.votes[row])
+        leaders = [aim.outcomes.index(outcome) for outcome in step.forecast.leaders]
+        queries.append(step.human_votes)
+        errors.append(float(1 - shares[leaders].mean()))
+        stated.append(float(f"{step.forecast.error:.6g}"))
+        job = study.due() if done < len(rows) else None
+        if job is not None:
+            study.adopt(job, job.run())
+            rhats.append(round(study.predictor.health.rhat or math.nan, 4))
+    seconds = time.perf_counter() - started
+    return Run(Path(table.source).stem, name, max_error, named(run), rows, queries, errors, stated, rhats, seconds)
+
+
+def _settled(study: Study, table: Table, row: int) -> Settle:
+    panel, case = table.panel, table.case(row)
+    there = [name for name, present in zip(panel.experts, case.available, strict=True) if present]
+    study.open(case.key, dict(zip(panel.classifiers, case.probabilities, strict=True)), available=there)
+    while True:
+        step = study.ask(case.key)
+        if isinstance(step, Settle):
+            study.settle(case.key)
+            return step
+        if isinstance(step, Query):
+            study.tell(case.key, step.expert, panel.classes[table.votes[row, panel.expert(step.expert)]])
+
+
+def read_runs(path: Path) -> list[Run]:
+    """Finished runs; a last line cut short by a kill is passed over."""
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
+    return [Run(**json.loads(line)) for line in whole.splitlines()]
+
+
+def run_missing(
+    folder: Path, names: Sequence[str], panels: Sequence[str], levels: Sequence[float], runs: Sequence[int]
+) -> None:
+    """Run what has no line yet: every variant on the first run, then on the next."""
+    path, tables = folder / "runs.jsonl", recorded(tuple(panels))
+    done = {one.key for one in read_runs(path)}
+    with results_file(path) as keep:
+        for number in runs:
+            for panel, table in tables.items():
+                for name in names:
+                    for level in levels:
+                        plan_ = paper_runs(len(table))[number]
+                        if (panel, name, level, named(plan_)) in done:
+                            continue
+                        one = walked(table, name, level, plan_, number)
+                        keep(json.dumps(asdict(one)))
+                        told = f"{np.mean(one.queries):.3f} queries, {sum(one.errors):g} errors, {one.seconds:.0f} s"
+                        print(f"{panel} {level:g} run {number} {name}: {told}", flush=True)
+
+
+@dataclass(frozen=True)
+class Sum:
+    """One run's figures; no votes of these panels tie."""
+
+    panel: str
+    variant: str
+    max_error: float
+    run: str
+    decided: int
+    queries: float
+    errors: float
+    stated: float
+    first_50: float
+    last_50: float
+    rhat: float | None  # median over the fits
+    wrong: tuple[int, ...]  # rows of the table that were decided wrongly
+
+
+def summed(one: Run) -> Sum:
+    """The figures of a run."""
+    rhats = [value for value in one.rhat if not math.isnan(value)]
+    return Sum(
+        one.panel,
+        one.variant,
+        one.max_error,
+        one.run,
+        decided=len(one.rows),
+        queries=float(np.mean(one.queries)),
+        errors=float(sum(one.errors)),
+        stated=float(f"{sum(one.stated):.6g}"),
+        first_50=float(np.mean(one.queries[:50])),
+        last_50=float(np.mean(one.queries[-50:])),
+        rhat=float(np.median(rhats)) if rhats else None,
+        wrong=tuple(sorted(row for row, error in zip(one.rows, one.errors, strict=True) if error > 0)),
+    )
+
+
+def of_line(line: Line) -> Run | None:
+    """A run of the unchanged preset out of a comparison; None for any other."""
+    panel, options = Path(line.cell.table).stem, line.cell.options
+    if panel not in PANELS or replace(options, max_error=0.0) != Options("bayes:paper", max_error=0.0):
+        return None
+    run = run_of_line(line)
+    return Run(
+        panel,
+        EXACT,
+        options.max_error,
+        named(line.cell.run),
+        run.rows.tolist(),
+        run.queries.tolist(),
+        run.error.tolist(),
+        run.stated.tolist(),
+        [],
+    )
+
+
+def all_runs(folders: Iterable[Path]) -> dict[tuple[str, str, float, str], Run]:
+    """Runs of all folders by what tells them apart."""
+    found = {}
+    for folder in folders:
+        lines = (of_line(line) for line in read_results(folder / "results.jsonl").values())
+        for one in [*read_runs(folder / "runs.jsonl"), *(line for line in lines if line is not None)]:
+            found[one.key] = one
+    return {key: found[key] for key in sorted(found)}
+
+
+def main() -> None:
+    """Run, gather or show."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("act", choices=["run", "gather", "table"])
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--panels", nargs="+", default=list(PANELS))
+    parser.add_argument("--levels", nargs="+", type=float, default=list(LEVELS))
+    parser.add_argument("--runs", nargs="+", type=int, default=[0, 1, 2, 3])
+    given = parser.parse_args()
+    if given.act == "run":
+        folder, *names = given.words
+        run_missing(Path(folder), names or list(VARIANTS), given.panels, given.levels, given.runs)
+
+
+if __name__ == "__main__":
+    main()
