@@ -1,8 +1,8 @@
 """Why preset paper and the paper differ: one thing at a time made as the authors' program has it, on the paper's runs.
 
 `python -m benchmarks.differences run FOLDER VARIANT... [--panels] [--levels] [--runs]` runs what is missing on the
-panels of QUORATE_DATA, one run at a time; `gather FOLDER...` takes the figures of the runs of such folders, and those of
-the unchanged preset out of folders of comparisons; `table` makes the tables of them again.
+panels of QUORATE_DATA, one run at a time; `gather FOLDER...` takes the figures of the runs of such folders; `table`
+makes the tables of them again.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from quorate.core.history import History
 from quorate.core.protocols import Predictor, Target
 from quorate.core.settings import Settings
 from quorate.data.table import Table
-from quorate.experiments.cell import Line, rows_of, run_of_line
+from quorate.experiments.cell import rows_of
 from quorate.experiments.hindsight import everything
 from quorate.experiments.protocol import RunPlan, paper_runs
-from quorate.experiments.sweep import read_results, results_file
+from quorate.experiments.sweep import results_file
 from quorate.models.draws import Draws
 from quorate.models.full.gibbs import Chain, Chains, advance, start
 from quorate.models.full.learner import FullLearner
@@ -44,11 +44,11 @@ from quorate.models.full.state import State, make_data, make_prior, make_widths
 from quorate.models.health import fit_health
 from quorate.models.patterns import Sample, batches, effective, forecast_from
 from quorate.policy.stopping import ErrorBelow
-from quorate.study.seeds import generator
 from quorate.study.study import Study
 
 KEPT = Path(__file__).with_name("differences.jsonl")
-PANELS = ("chaoyang", "chestxray")
+CASES = {"chaoyang": 750, "chestxray": 810}
+PANELS = tuple(CASES)
 LEVELS = (0.01, 0.05)
 EXACT = "exact"
 LEAST_RATIO = math.log(1e-9)
@@ -68,6 +68,7 @@ class Variant:
 
     sweeps: tuple[int, int] | None = None  # three chains anew at each update: sweeps thrown away and kept
     anywhere: bool = False  # such chains start where those of the authors' program do
+    draws: int | None = None  # forecasts by so few draws of the chains there are
     gated: bool = True  # False: settle whatever the health and the noise of a forecast
     free_row: bool = False  # the first row of the order is known with all its votes
     one_sided: bool = False  # log-ratios of classifiers are cut off below and not above
@@ -83,11 +84,17 @@ VARIANTS = {
     "chains 2 + 5": Variant(sweeps=(2, 5), gated=False),
     "chains 15 + 20, any start": Variant(sweeps=(15, 20), anywhere=True, gated=False),
     "chains 2 + 5, any start": Variant(sweeps=(2, 5), anywhere=True, gated=False),
+    "3 draws": Variant(draws=3, gated=False),
+    "10 draws": Variant(draws=10, gated=False),
+    "30 draws": Variant(draws=30, gated=False),
     "first row free": Variant(free_row=True),
     "clipped on one side": Variant(one_sided=True),
     "simulated votes": Variant(simulated=True, gated=False),
     "simulated votes, cut at +10": Variant(simulated=True, limit=10.0, gated=False),
-    "all": Variant((15, 20), anywhere=True, gated=False, free_row=True, one_sided=True, simulated=True, limit=10.0),
+    "all, chains 15 + 20": Variant(
+        (15, 20), anywhere=True, gated=False, free_row=True, one_sided=True, simulated=True, limit=10.0
+    ),
+    "all, 10 draws": Variant(draws=10, gated=False, free_row=True, one_sided=True, simulated=True, limit=10.0),
 }
 
 
@@ -126,7 +133,8 @@ def start_anywhere(rng: np.random.Generator, cases: Cases, settings: Settings) -
 class Loose:
     """A predictor that settles whatever its health says, and is never refined."""
 
-    inner: FullPredictor
+    inner: FullPredictor  # what was learned, to go on from
+    shown: FullPredictor  # what forecasts
     variant: Variant
 
     @property
@@ -137,7 +145,7 @@ class Loose:
     def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:
         """The model's forecast, or one by simulated votes, without a reason to doubt it."""
         if not self.variant.simulated or not case.unasked:
-            found = self.inner.forecast(rng, case, target)
+            found = self.shown.forecast(rng, case, target)
         else:
             seeds = [*rng.integers(2**32, size=4), *(1 + vote for vote in case.vote_row())]
             drawn = self._simulated(np.random.default_rng(seeds), case)
@@ -149,21 +157,22 @@ class Loose:
     @cached_property
     def _taken(self) -> tuple[Ints, Ints]:
         """Which draws are simulated from, and their batches: all of them, or so many that are evenly spread."""
-        every = self.inner.draws.tau.size
+        every = self.shown.draws.tau.size
         taken = np.linspace(0, every - 1, min(LATENTS, every)).round().astype(np.int64)
-        return taken, batches(taken // self.inner.draws.shape[1])
+        return taken, batches(taken // self.shown.draws.shape[1])
 
     @cached_property
     def _given_classifiers(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Means (S, d), slopes (S, dH, dM) and factors (S, dH, dH) of the experts' latents, and temperatures (S,)."""
-        draws, taken = self.inner.draws, self._taken[0]
+        draws, taken = self.shown.draws, self._taken[0]
         mu, s, omega = (part.reshape(-1, *part.shape[2:])[taken] for part in (draws.mu, draws.s, draws.omega))
         first = draws.classifiers * (draws.classes - 1)
         sigma = omega * s[:, :, None] * s[:, None, :]
         slopes = np.linalg.solve(sigma[:, :first, :first], sigma[:, :first, first:]).swapaxes(1, 2)
         rest = sigma[:, first:, first:] - slopes @ sigma[:, :first, first:]
         tiny = 1e-12 * np.einsum("sii->si", sigma[:, first:, first:])
-        return mu, slopes, np.linalg.cholesky(rest + tiny[:, :, None] * np.eye(rest.shape[1])), draws.tau.ravel()[taken]
+        factors: Floats = np.linalg.cholesky(rest + tiny[:, :, None] * np.eye(rest.shape[1])).astype(np.float64)
+        return mu, slopes.astype(np.float64), factors, draws.tau.ravel()[taken]
 
     def _simulated(self, rng: np.random.Generator, case: Case) -> Sample:
         """Votes of everyone unasked under latents given the classifiers, weighted by the votes seen (Algorithm 1)."""
@@ -197,6 +206,7 @@ class Altered:
         known = History(history.panel, self.free + history.cases)
         before = previous.inner if isinstance(previous, Loose) else previous
         learner = FullLearner(self.settings)
+        found: Predictor
         if self.variant.sweeps is not None and len(known):
             found = self._anew(rng, known, self.variant.sweeps)
         else:
@@ -207,7 +217,7 @@ class Altered:
             return found
         if not isinstance(found, FullPredictor):
             raise TypeError(f"expected a predictor of the paper's model, got {type(found).__name__}")
-        return Loose(found, self.variant)
+        return Loose(found, _thinned(found, self.variant.draws), self.variant)
 
     def _anew(self, rng: np.random.Generator, known: History, sweeps: tuple[int, int]) -> FullPredictor:
         settings = replace(self.settings, chains=CHAINS)
@@ -218,6 +228,19 @@ class Altered:
             chains = start(rng, cases.log_ratios, cases.votes, classes=cases.classes, settings=settings)
         _, draws = advance(chains, warmup=sweeps[0], draws=sweeps[1])
         return FullPredictor(known.panel, settings, draws, _measured(draws, settings))
+
+
+def _thinned(found: FullPredictor, count: int | None) -> FullPredictor:
+    """The same with so few of its draws, evenly spread over the chains."""
+    if count is None:
+        return found
+    draws = found.draws
+    taken = np.linspace(0, draws.tau.size - 1, count).round().astype(np.int64)
+    mu, s, omega, tau = (
+        part.reshape(-1, *part.shape[2:])[taken][None] for part in (draws.mu, draws.s, draws.omega, draws.tau)
+    )
+    few = Draws(mu, s, omega, tau, draws.classes, draws.classifiers, draws.experts)
+    return FullPredictor(found.panel, found.settings, few, found.health)
 
 
 def _measured(draws: Draws, settings: Settings) -> Health:
@@ -333,7 +356,7 @@ class Sum:
     first_50: float
     last_50: float
     rhat: float | None  # median over the fits
-    wrong: tuple[int, ...]  # rows of the table that were decided wrongly
+    wrong: tuple[int, ...] | list[int]  # rows of the table that were decided wrongly
 
 
 def summed(one: Run) -> Sum:
@@ -355,33 +378,85 @@ def summed(one: Run) -> Sum:
     )
 
 
-def of_line(line: Line) -> Run | None:
-    """A run of the unchanged preset out of a comparison; None for any other."""
-    panel, options = Path(line.cell.table).stem, line.cell.options
-    if panel not in PANELS or replace(options, max_error=0.0) != Options("bayes:paper", max_error=0.0):
+def all_runs(folders: Iterable[Path]) -> list[Run]:
+    """The runs of all folders, each once."""
+    found = {one.key: one for folder in folders for one in read_runs(folder / "runs.jsonl")}
+    return [found[key] for key in sorted(found)]
+
+
+def read_kept() -> list[Sum]:
+    """The figures that are kept."""
+    return [Sum(**json.loads(text)) for text in KEPT.read_text(encoding="utf-8").splitlines()]
+
+
+def chosen(found: Iterable[Sum], panel: str, variant: str, level: float) -> dict[str, Sum]:
+    """The runs of a variant on a panel at an allowed error, by name."""
+    return {one.run: one for one in found if (one.panel, one.variant, one.max_error) == (panel, variant, level)}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Mean paired difference and its standard error over runs."""
+
+    mean: float
+    error: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.2f} ± {self.error:.2f}" if math.isfinite(self.error) else f"{self.mean:+.2f}"
+
+
+def difference(one: dict[str, Sum], other: dict[str, Sum], figure: str = "queries") -> Gap | None:
+    """What one asks more than the other on the runs that both have."""
+    gaps = [getattr(one[run], figure) - getattr(other[run], figure) for run in sorted(one) if run in other]
+    if not gaps:
         return None
-    run = run_of_line(line)
-    return Run(
-        panel,
-        EXACT,
-        options.max_error,
-        named(line.cell.run),
-        run.rows.tolist(),
-        run.queries.tolist(),
-        run.error.tolist(),
-        run.stated.tolist(),
-        [],
-    )
+    return Gap(float(np.mean(gaps)), float(np.std(gaps, ddof=1) / math.sqrt(len(gaps))) if len(gaps) > 1 else math.nan)
 
 
-def all_runs(folders: Iterable[Path]) -> dict[tuple[str, str, float, str], Run]:
-    """Runs of all folders by what tells them apart."""
-    found = {}
-    for folder in folders:
-        lines = (of_line(line) for line in read_results(folder / "results.jsonl").values())
-        for one in [*read_runs(folder / "runs.jsonl"), *(line for line in lines if line is not None)]:
-            found[one.key] = one
-    return {key: found[key] for key in sorted(found)}
+def told(found: Sequence[Sum], panel: str, level: float) -> Iterator[str]:
+    """Every variant on a panel at an allowed error against the unchanged preset on the same runs, in Markdown."""
+    yield "| variant | runs | queries | against exact | last 50 | against exact | errors | stated | R-hat |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    exact = chosen(found, panel, EXACT, level)
+    for name in VARIANTS:
+        own = chosen(found, panel, name, level)
+        if not own:
+            continue
+        runs = list(own.values())
+        queries, last = (float(np.mean([getattr(one, part) for one in runs])) for part in ("queries", "last_50"))
+        gaps = [difference(own, exact, part) if name != EXACT else None for part in ("queries", "last_50")]
+        rhats = [one.rhat for one in runs if one.rhat is not None]
+        yield (
+            f"| {name} | {len(runs)} | {queries:.2f} | {gaps[0] or ''} | {last:.2f} | {gaps[1] or ''} "
+            f"| {sum(one.errors for one in runs):g} of {sum(one.decided for one in runs)} "
+            f"| {sum(one.stated for one in runs):.1f} | {f'{np.mean(rhats):.2f}' if rhats else ''} |"
+        )
+
+
+def without_error(runs: Sequence[Sum], cases: int) -> tuple[int, int, float]:
+    """Runs without an error, distinct rows that some run got wrong, and the share of resampled tables without them.
+
+    A table is resampled by drawing as many of its rows with replacement; a run's other errors are thought to stay.
+
+    >>> one = Sum("p", "v", 0.01, "a", 4, 1.0, 1.0, 0.1, 1.0, 1.0, None, (2,))
+    >>> without_error([one, replace(one, wrong=())], 4)[:2]
+    (1, 1)
+    """
+    rows = {row for one in runs for row in one.wrong}
+    return sum(not one.wrong for one in runs), len(rows), (1 - len(rows) / cases) ** cases
+
+
+def report(found: Sequence[Sum]) -> Iterator[str]:
+    """All tables."""
+    for panel in PANELS:
+        for level in sorted({one.max_error for one in found if one.panel == panel}):
+            yield from ("", f"{panel}, {level:g}", "", *told(found, panel, level))
+    yield from ("", "| panel | variant | allowed | runs | without error | wrong rows | tables without them |")
+    yield "|---|---|---|---|---|---|---|"
+    for panel, variant, level in sorted({(one.panel, one.variant, one.max_error) for one in found}):
+        runs = list(chosen(found, panel, variant, level).values())
+        clean, rows, share = without_error(runs, CASES[panel])
+        yield f"| {panel} | {variant} | {level:g} | {len(runs)} | {clean} | {rows} | {share:.1%} |"
 
 
 def main() -> None:
@@ -396,6 +471,11 @@ def main() -> None:
     if given.act == "run":
         folder, *names = given.words
         run_missing(Path(folder), names or list(VARIANTS), given.panels, given.levels, given.runs)
+    elif given.act == "gather":
+        sums = [summed(one) for one in all_runs(Path(word) for word in given.words)]
+        KEPT.write_text("".join(json.dumps(asdict(one)) + "\n" for one in sums), encoding="utf-8")
+    else:
+        sys.stdout.write("\n".join(report(read_kept())) + "\n")
 
 
 if __name__ == "__main__":
