@@ -17,13 +17,13 @@ from benchmarks.differences import (
     Run,
     Sum,
     Variant,
+    cheapest_clean,
     difference,
     floored,
     start_anywhere,
     summed,
     told,
     walked,
-    without_error,
 )
 
 from quorate.assembly import Options, read_target
@@ -136,7 +136,15 @@ def test_figures_of_runs() -> None:
     lines = list(told([found, other, *more], "chaoyang", 0.01))
     assert len(lines) == 4
     assert "+0.00 ± 0.25" in lines[-1]
-    clean, rows, share = without_error([found, replace(found, wrong=())], 4)
-    assert (clean, rows) == (1, 1)
-    assert share == pytest.approx(0.75**4)
     assert Sum(**asdict(found)) == found
+
+
+def test_one_row_decides_what_no_error_costs() -> None:
+    one = Sum("chaoyang", EXACT, 0.05, "a", 250, 1.5, 1.0, 0.1, 1.5, 1.5, None, (7,))
+    other = replace(one, max_error=0.01, queries=2.0, errors=0.0, wrong=())
+    shares = cheapest_clean([[other], [one, replace(one, run="b", wrong=())]], 750)
+    assert shares == pytest.approx([1 - math.exp(-1), math.exp(-1), 0.0], abs=0.02)
+    assert cheapest_clean([[one], [replace(one, queries=1.0, wrong=(7, 9))]], 750)[2] == pytest.approx(0.63, abs=0.02)
+    lines = list(differences.rows_that_decide([one, other], "chaoyang"))
+    assert lines[2].startswith("| 0.01 | 1 | 2.00 | 1 | 2.00 | 0 |")
+    assert any("chaoyang, rows" in line for line in differences.report([one, other]))
