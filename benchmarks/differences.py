@@ -415,7 +415,7 @@ def difference(one: dict[str, Sum], other: dict[str, Sum], figure: str = "querie
 
 def told(found: Sequence[Sum], panel: str, level: float) -> Iterator[str]:
     """Every variant on a panel at an allowed error against the unchanged preset on the same runs, in Markdown."""
-    yield "| variant | runs | queries | against exact | last 50 | against exact | errors | stated | R-hat |"
+    yield "| variant | runs | queries | against exact | first 50 | last 50 | errors | stated | R-hat |"
     yield "|---|---|---|---|---|---|---|---|---|"
     exact = chosen(found, panel, EXACT, level)
     for name in VARIANTS:
@@ -423,11 +423,14 @@ def told(found: Sequence[Sum], panel: str, level: float) -> Iterator[str]:
         if not own:
             continue
         runs = list(own.values())
-        queries, last = _mean(runs, "queries"), _mean(runs, "last_50")
-        gaps = [difference(own, exact, part) if name != EXACT else None for part in ("queries", "last_50")]
+        gaps = [difference(own, exact, part) if name != EXACT else None for part in ("queries", "first_50", "last_50")]
+        early, late = (
+            f"{_mean(runs, part):.2f}{f' ({gap})' if gap else ''}"
+            for part, gap in zip(("first_50", "last_50"), gaps[1:], strict=True)
+        )
         rhats = [one.rhat for one in runs if one.rhat is not None]
         yield (
-            f"| {name} | {len(runs)} | {queries:.2f} | {gaps[0] or ''} | {last:.2f} | {gaps[1] or ''} "
+            f"| {name} | {len(runs)} | {_mean(runs, 'queries'):.2f} | {gaps[0] or ''} | {early} | {late} "
             f"| {sum(one.errors for one in runs):g} of {sum(one.decided for one in runs)} "
             f"| {sum(one.stated for one in runs):.1f} | {f'{np.mean(rhats):.2f}' if rhats else ''} |"
         )
