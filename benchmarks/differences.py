@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +27,11 @@ from quorate.core.decision import Query, Settle
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
-from quorate.core.protocols import Predictor, Target
+from quorate.core.protocols import Learner, Predictor, Target
 from quorate.core.settings import Settings
 from quorate.data.table import Table
 from quorate.experiments.cell import rows_of
-from quorate.experiments.hindsight import everything
+from quorate.experiments.hindsight import Known, everything
 from quorate.experiments.protocol import RunPlan, paper_runs
 from quorate.experiments.sweep import results_file
 from quorate.models.draws import Draws
@@ -43,7 +43,9 @@ from quorate.models.full.simplex import log_ratios, probabilities, tempered
 from quorate.models.full.state import State, make_data, make_prior, make_widths
 from quorate.models.health import fit_health
 from quorate.models.patterns import Sample, batches, effective, forecast_from
+from quorate.policy.schedule import never_schedule
 from quorate.policy.stopping import ErrorBelow
+from quorate.study.seeds import generator
 from quorate.study.study import Study
 
 KEPT = Path(__file__).with_name("differences.jsonl")
@@ -74,10 +76,12 @@ class Variant:
     one_sided: bool = False  # log-ratios of classifiers are cut off below and not above
     simulated: bool = False  # forecasts by weighted simulated votes, one latent for each of 6,000
     limit: float = math.inf  # such forecasts cut the experts' log-ratios off above
+    hindsight: bool = False  # learned once, from every vote of the table
 
 
 VARIANTS = {
     EXACT: Variant(),
+    "in hindsight": Variant(hindsight=True),
     "no gate": Variant(gated=False),
     "chains 150 + 200": Variant(sweeps=(150, 200), gated=False),
     "chains 15 + 20": Variant(sweeps=(15, 20), gated=False),
@@ -269,6 +273,12 @@ class Run:
         return self.panel, self.variant, self.max_error, self.run
 
 
+@lru_cache(maxsize=1)
+def _of_everything(table: Table, settings: Settings) -> Predictor:
+    """What all rows of a table say with all their votes: it takes long, and runs of one table share it."""
+    return FullLearner(settings).update(generator(0, "hindsight"), everything(table), None)
+
+
 def named(run: RunPlan) -> str:
     """A run as results call it."""
     return f"{run.shuffle} {run.offset}"
@@ -280,9 +290,11 @@ def walked(table: Table, name: str, max_error: float, run: RunPlan, number: int)
     given = floored(table) if variant.one_sided else table
     settings = Settings(clip=UNCLIPPED) if variant.one_sided else Settings()
     free = everything(given).cases[rows_of(replace(run, offset=0, limit=1), len(table))[0]]
-    learner = Altered(variant, settings, (replace(free, key="free"),) if variant.free_row else ())
+    learner: Learner = Altered(variant, settings, (replace(free, key="free"),) if variant.free_row else ())
     aim = read_target("consensus", given.panel)
     method = plan(given.panel, Options("bayes:paper", max_error=max_error, settings=settings), aim).method
+    if variant.hindsight:
+        learner, method = Known(_of_everything(given, settings)), replace(method, schedule=never_schedule)
     stopper = method.stopper if variant.gated else ErrorBelow(max_error, noise=None)
     study = Study(given.panel, target=aim, method=replace(method, learner=learner, stopper=stopper), seed=number)
     rows = rows_of(run, len(table))
