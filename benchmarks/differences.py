@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +27,11 @@ from quorate.core.decision import Query, Settle
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.history import History
-from quorate.core.protocols import Learner, Predictor, Target
+from quorate.core.protocols import Predictor, Target
 from quorate.core.settings import Settings
 from quorate.data.table import Table
 from quorate.experiments.cell import rows_of
-from quorate.experiments.hindsight import Known, everything
+from quorate.experiments.hindsight import everything
 from quorate.experiments.protocol import RunPlan, paper_runs
 from quorate.experiments.sweep import results_file
 from quorate.models.draws import Draws
@@ -43,15 +43,14 @@ from quorate.models.full.simplex import log_ratios, probabilities, tempered
 from quorate.models.full.state import State, make_data, make_prior, make_widths
 from quorate.models.health import fit_health
 from quorate.models.patterns import Sample, batches, effective, forecast_from
-from quorate.policy.schedule import never_schedule
 from quorate.policy.stopping import ErrorBelow
-from quorate.study.seeds import generator
 from quorate.study.study import Study
 
 KEPT = Path(__file__).with_name("differences.jsonl")
 CASES = {"chaoyang": 750, "chestxray": 810}
 PANELS = tuple(CASES)
 LEVELS = (0.01, 0.05)
+SHORT = (("chaoyang", 0.01), ("chaoyang", 0.05), ("chestxray", 0.01))
 EXACT = "exact"
 LEAST_RATIO = math.log(1e-9)
 """Where the authors' program cuts a classifier's log-ratios off, at this side only."""
@@ -76,12 +75,10 @@ class Variant:
     one_sided: bool = False  # log-ratios of classifiers are cut off below and not above
     simulated: bool = False  # forecasts by weighted simulated votes, one latent for each of 6,000
     limit: float = math.inf  # such forecasts cut the experts' log-ratios off above
-    hindsight: bool = False  # learned once, from every vote of the table
 
 
 VARIANTS = {
     EXACT: Variant(),
-    "in hindsight": Variant(hindsight=True),
     "no gate": Variant(gated=False),
     "chains 150 + 200": Variant(sweeps=(150, 200), gated=False),
     "chains 15 + 20": Variant(sweeps=(15, 20), gated=False),
@@ -273,12 +270,6 @@ class Run:
         return self.panel, self.variant, self.max_error, self.run
 
 
-@lru_cache(maxsize=1)
-def _of_everything(table: Table, settings: Settings) -> Predictor:
-    """What all rows of a table say with all their votes: it takes long, and runs of one table share it."""
-    return FullLearner(settings).update(generator(0, "hindsight"), everything(table), None)
-
-
 def named(run: RunPlan) -> str:
     """A run as results call it."""
     return f"{run.shuffle} {run.offset}"
@@ -290,11 +281,9 @@ def walked(table: Table, name: str, max_error: float, run: RunPlan, number: int)
     given = floored(table) if variant.one_sided else table
     settings = Settings(clip=UNCLIPPED) if variant.one_sided else Settings()
     free = everything(given).cases[rows_of(replace(run, offset=0, limit=1), len(table))[0]]
-    learner: Learner = Altered(variant, settings, (replace(free, key="free"),) if variant.free_row else ())
+    learner = Altered(variant, settings, (replace(free, key="free"),) if variant.free_row else ())
     aim = read_target("consensus", given.panel)
     method = plan(given.panel, Options("bayes:paper", max_error=max_error, settings=settings), aim).method
-    if variant.hindsight:
-        learner, method = Known(_of_everything(given, settings)), replace(method, schedule=never_schedule)
     stopper = method.stopper if variant.gated else ErrorBelow(max_error, noise=None)
     study = Study(given.panel, target=aim, method=replace(method, learner=learner, stopper=stopper), seed=number)
     rows = rows_of(run, len(table))
@@ -448,6 +437,44 @@ def told(found: Sequence[Sum], panel: str, level: float) -> Iterator[str]:
         )
 
 
+def resampled(levels: Sequence[Sequence[Run]], cases: int, tables: int = 20_000) -> Floats:
+    """The fewest mean queries without an error over some allowed errors, were the rows others: (tables,).
+
+    The rows are drawn anew with replacement, and each is asked about and decided as it was.
+    """
+    drawn = np.random.default_rng(0).multinomial(cases, np.full(cases, 1 / cases), size=tables)
+    fewest: Floats = np.full(tables, np.inf)
+    for runs in levels:
+        times, queries, errors = np.zeros((3, cases))
+        for one in runs:
+            for total, each in ((times, np.ones(len(one.rows))), (queries, one.queries), (errors, one.errors)):
+                np.add.at(total, one.rows, each)
+        mean = (drawn @ queries) / (drawn @ times)
+        fewest = np.where(drawn @ errors == 0, np.minimum(fewest, mean), fewest)
+    return fewest
+
+
+def in_short(found: Sequence[Sum], columns: Sequence[tuple[str, float]]) -> Iterator[str]:
+    """Every variant by panel and allowed error: queries, difference, first and last 50, errors, runs; in Markdown."""
+    yield "| | " + " | ".join(f"{panel}, {level:g}" for panel, level in columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for name in VARIANTS:
+        cells = [_cell(found, panel, name, level) for panel, level in columns]
+        if any(cells):
+            yield f"| {name} | {' | '.join(cells)} |"
+
+
+def _cell(found: Sequence[Sum], panel: str, name: str, level: float) -> str:
+    own = chosen(found, panel, name, level)
+    if not own:
+        return ""
+    runs = list(own.values())
+    gap = "" if name == EXACT else f" ({difference(own, chosen(found, panel, EXACT, level))})"
+    early, late = (f"{_mean(runs, part):.2f}" for part in ("first_50", "last_50"))
+    wrong = f"{sum(one.errors for one in runs):g} of {sum(one.decided for one in runs)} wrong"
+    return f"{_mean(runs, 'queries'):.2f}{gap}; {early}, {late}; {wrong}"
+
+
 def cheapest_clean(levels: Sequence[Sequence[Sum]], cases: int, tables: int = 20_000) -> list[float]:
     """How often each allowed error is the one of fewest queries without an error, were the rows of a table others.
 
@@ -488,6 +515,7 @@ def rows_that_decide(found: Sequence[Sum], panel: str) -> Iterator[str]:
 
 def report(found: Sequence[Sum]) -> Iterator[str]:
     """All tables."""
+    yield from in_short(found, SHORT)
     for panel in PANELS:
         for level in sorted({one.max_error for one in found if one.panel == panel}):
             yield from ("", f"{panel}, {level:g}", "", *told(found, panel, level))
@@ -507,8 +535,13 @@ def main() -> None:
         folder, *names = given.words
         run_missing(Path(folder), names or list(VARIANTS), given.panels, given.levels, given.runs)
     elif given.act == "gather":
-        sums = [summed(one) for one in all_runs(Path(word) for word in given.words)]
-        KEPT.write_text("".join(json.dumps(asdict(one)) + "\n" for one in sums), encoding="utf-8")
+        runs = all_runs(Path(word) for word in given.words)
+        KEPT.write_text("".join(json.dumps(asdict(summed(one))) + "\n" for one in runs), encoding="utf-8")
+        for panel, cases in CASES.items():
+            exact = [one for one in runs if (one.panel, one.variant) == (panel, EXACT)]
+            levels = [[one for one in exact if one.max_error == level] for level in {one.max_error for one in exact}]
+            shown = np.quantile(resampled(levels, cases), [0.0, 0.05, 0.5, 0.95], method="lower").round(3).tolist()
+            print(f"{panel}: queries without an error, least, 5, 50 and 95 % of tables: {shown}")
     else:
         sys.stdout.write("\n".join(report(read_kept())) + "\n")
 

@@ -136,6 +136,8 @@ def test_figures_of_runs() -> None:
     lines = list(told([found, other, *more], "chaoyang", 0.01))
     assert len(lines) == 4
     assert "+0.00 ± 0.25" in lines[-1]
+    short = list(differences.in_short([found, other, *more], [("chaoyang", 0.01), ("chestxray", 0.01)]))
+    assert short[-1] == "| no gate | 1.50 (+0.00 ± 0.25); 1.50, 1.50; 2 of 4 wrong |  |"
     assert Sum(**asdict(found)) == found
 
 
@@ -148,3 +150,12 @@ def test_one_row_decides_what_no_error_costs() -> None:
     lines = list(differences.rows_that_decide([one, other], "chaoyang"))
     assert lines[2].startswith("| 0.01 | 1 | 2.00 | 1 | 2.00 | 0 |")
     assert any("chaoyang, rows" in line for line in differences.report([one, other]))
+
+
+def test_other_rows_give_other_queries_without_an_error() -> None:
+    sure = Run("chaoyang", EXACT, 0.01, "a", [0, 1, 2, 3], [2, 2, 2, 2], [0.0] * 4, [0.0] * 4, [])
+    bold = replace(sure, max_error=0.1, queries=[1, 1, 1, 1], errors=[0.0, 0.0, 0.0, 1.0])
+    found = differences.resampled([[sure], [bold]], 4)
+    assert set(found.tolist()) == {1.0, 2.0}
+    assert (found == 1.0).mean() == pytest.approx(0.75**4, abs=0.02)
+    assert np.isinf(differences.resampled([[bold]], 4)).any()
