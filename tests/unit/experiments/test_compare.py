@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quorate.assembly import DEFAULT_PRESET, Options, plan, read_target
+from quorate.assembly import DEFAULT_PRESET, PRESETS, Options, plan, read_target
 from quorate.core.settings import EvidenceSettings, Settings
 from quorate.data.synthetic import simulate
 from quorate.data.table import Table
@@ -81,8 +81,10 @@ def test_every_method_there_is_has_each_preset_once() -> None:
 
 def test_a_run_says_its_preset_and_one_of_another_default_is_not_taken_for_it(tmp_path: Path) -> None:
     assert options_of("bayes", 0.1, Options()).preset == DEFAULT_PRESET
-    assert options_of("hindsight", 0.1, Options()) == Options("hindsight", 0.1, preset=DEFAULT_PRESET)
-    assert options_of("bayes:paper", 0.1, Options()) == Options("bayes:paper", 0.1)
+    chooser = PRESETS[DEFAULT_PRESET].chooser
+    assert options_of("hindsight", 0.1, Options()) == Options("hindsight", 0.1, preset=DEFAULT_PRESET, chooser=chooser)
+    assert options_of("bayes:quorate", 0.1, Options()).chooser == chooser
+    assert options_of("bayes:paper", 0.1, Options()) == Options("bayes:paper", 0.1)  # what it means stays the same
     assert options_of("bayes", 0.1, Options(preset="paper")).preset == "paper"
     table = simulate(np.random.default_rng(0), experts=3, classes=2, cases=15)
     settings = EvidenceSettings(particles=64)
