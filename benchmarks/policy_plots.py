@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 import quorate
-from benchmarks.policies import TITLES, Figure, Runs, Sum, cost, made, missed, of, queries, rounds, stated
+from benchmarks.paired import Figure, Runs, Sum, cost, made, missed, of, queries, rounds, stated
+from benchmarks.policies import TITLES
 from quorate.reporting.style import (
     ACTUAL,
     INK,

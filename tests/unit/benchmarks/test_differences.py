@@ -8,23 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import differences
-from benchmarks.differences import (
-    EXACT,
-    VARIANTS,
-    Altered,
-    Loose,
-    Run,
-    Sum,
-    Variant,
-    cheapest_clean,
-    difference,
-    floored,
-    start_anywhere,
-    summed,
-    told,
-    walked,
-)
+from benchmarks import altered, differences
+from benchmarks.altered import EXACT, VARIANTS, Altered, Loose, Variant, floored, start_anywhere
+from benchmarks.differences import Run, Sum, cheapest_clean, difference, summed, told, walked
 
 from quorate.assembly import Options, read_target
 from quorate.core.history import History
@@ -95,7 +81,7 @@ def test_the_free_row_teaches_and_is_not_paid(table: Table) -> None:
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != EXACT])
 def test_every_variant_runs(table: Table, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(differences, "LATENTS", 600)
+    monkeypatch.setattr(altered, "LATENTS", 600)
     own = walked(table, name, 0.1, RunPlan(2, 6), 1)
     assert own.rows == [2, 3, 4, 5, 6, 7]
     assert all(0 <= asked <= 3 for asked in own.queries)

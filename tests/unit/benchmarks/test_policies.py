@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks import optimum, policies
-from benchmarks.policies import EXPERIMENTS, Sum, at_equal_error, at_same_level, cost, gathered, made, of, queries
+from benchmarks import optimum, paired
+from benchmarks.paired import Sum, at_equal_error, at_same_level, cost, made, of, queries
+from benchmarks.policies import EXPERIMENTS, gathered
 
 from quorate.data.synthetic import simulate
 from quorate.experiments.cell import Cell, line_of, run_cell
@@ -91,6 +92,6 @@ def test_no_policy_beats_the_best_one() -> None:
 def test_intervals_widen_with_noise() -> None:
     rng = np.random.default_rng(1)
     noisy = rng.normal(0, 1, RUNS)
-    gap = policies.jackknife(lambda some: float(np.mean(noisy[some])), RUNS)
+    gap = paired.jackknife(lambda some: float(np.mean(noisy[some])), RUNS)
     assert gap.mean == pytest.approx(noisy.mean())
     assert gap.half == pytest.approx(2.201 * noisy.std(ddof=1) / np.sqrt(RUNS), rel=1e-3)

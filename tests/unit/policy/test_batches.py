@@ -13,6 +13,7 @@ from quorate.core.batch import best_batch
 from quorate.core.choice import Choice
 from quorate.core.forecast import Forecast
 from quorate.core.outlook import Outlook
+from quorate.core.protocols import Joint
 from quorate.policy.choosers import choosers
 from quorate.policy.information import InformationGain, PanelOrder, RandomOrder, information
 from quorate.policy.lookahead import Lookahead
@@ -99,7 +100,8 @@ def test_the_pair_is_the_best_of_all_pairs(name: str) -> None:
         choice = Choice(CASE, seen, seen.candidates)
         found = best_batch(RNG, chooser, choice, size=2, prices=ONES)
         pairs = list(combinations(seen.candidates, 2))
-        worth = dict(zip(pairs, chooser.together(choice, pairs), strict=True))  # type: ignore[attr-defined]  # all three
+        assert isinstance(chooser, Joint)
+        worth = dict(zip(pairs, chooser.together(choice, pairs), strict=True))
         best = max(worth, key=lambda pair: worth[pair])
         assert set(found.experts) == set(best)
         assert found.gains[found.experts[0]] == found.gains[found.experts[1]] == worth[best]
