@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
+from quorate.core.numbers import at_least_0
 from quorate.errors import SettingsError
 
 
@@ -20,12 +20,7 @@ def gravity_of(loss: Mapping[str, float] | None, outcomes: Sequence[str]) -> tup
     for name, weight in loss.items():
         if name not in found:
             raise SettingsError(f"no outcome {name!r} to have a loss; the target has {', '.join(outcomes)}")
-        try:
-            found[name] = float(weight)
-        except (TypeError, ValueError):
-            raise SettingsError(f"loss {weight!r} of {name!r} is not a number; expected one of at least 0") from None
-        if not 0 <= found[name] < math.inf:  # NaN fails too
-            raise SettingsError(f"loss {weight:g} of {name!r} is out of range; expected a number of at least 0")
+        found[name] = at_least_0("loss", repr(name), weight, SettingsError)
     if not any(found.values()):
         raise SettingsError("every outcome has a loss of 0, so nothing can be wrong; expected at least one above 0")
     return tuple(found.values())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from quorate.core.numbers import at_least_0
 from quorate.errors import PanelError
 
 
@@ -32,12 +32,7 @@ def _costs(experts: tuple[str, ...], given: Mapping[str, float] | Sequence[float
     for name, cost in (named or {}).items():
         if name not in found:
             raise PanelError(f"no expert {name!r} to have a cost; the panel has {', '.join(experts)}")
-        try:
-            found[name] = float(cost)
-        except (TypeError, ValueError):
-            raise PanelError(f"cost {cost!r} of expert {name!r} is not a number; expected one of at least 0") from None
-        if not 0 <= found[name] < math.inf:  # NaN fails too
-            raise PanelError(f"cost {cost:g} of expert {name!r} is out of range; expected a number of at least 0")
+        found[name] = at_least_0("cost", f"expert {name!r}", cost, PanelError)
     if not any(found.values()):
         raise PanelError("every expert costs 0, so there is nothing to save; expected at least one cost above 0")
     return tuple(found.values())
