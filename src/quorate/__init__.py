@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from quorate.core.decision import Query, Settle, Wait
     from quorate.core.forecast import Forecast
     from quorate.core.panel import Panel
-    from quorate.core.rules import Rules
+    from quorate.core.rules import Guard, Rules
     from quorate.core.settings import EvidenceSettings, Settings
     from quorate.core.target import FunctionTarget
     from quorate.data.synthetic import simulate
@@ -26,6 +26,7 @@ _HOMES = {
     "EvidenceSettings": "quorate.core.settings",
     "Forecast": "quorate.core.forecast",
     "FunctionTarget": "quorate.core.target",
+    "Guard": "quorate.core.rules",
     "OldCasesWarning": "quorate.forecaster",
     "Options": "quorate.assembly",
     "Panel": "quorate.core.panel",
@@ -49,6 +50,7 @@ __all__ = [
     "EvidenceSettings",
     "Forecast",
     "FunctionTarget",
+    "Guard",
     "OldCasesWarning",
     "Options",
     "Panel",

@@ -13,6 +13,7 @@ def test_public_names_are_pinned_and_resolve() -> None:
         "EvidenceSettings",
         "Forecast",
         "FunctionTarget",
+        "Guard",
         "OldCasesWarning",
         "Options",
         "Panel",

@@ -41,6 +41,15 @@ def probability_row(given: Sequence[float], *, classes: int, what: str) -> tuple
 
 
 @dataclass(frozen=True)
+class Show:
+    """What an expert is shown of a case: a text, the address of an image, a link to where it can be seen whole."""
+
+    text: str | None = None
+    image: str | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True)
 class Case:
     """One case (the paper's "example") with the votes cast so far, in order; indices, not names."""
 
@@ -70,6 +79,11 @@ class Case:
     def without_vote(self, expert: int) -> Case:
         """The case as if an expert had not voted."""
         return replace(self, votes=tuple((who, cast) for who, cast in self.votes if who != expert))
+
+    def without_expert(self, expert: int) -> Case:
+        """The case whose panel an expert does not belong to."""
+        there = tuple(on and h != expert for h, on in enumerate(self.available))
+        return replace(self, available=there)
 
     def grown(self, panel: Panel) -> Case:
         """The case in its panel as that has grown: whoever came since has no part in it."""

@@ -43,12 +43,13 @@ class Query:
 
 @dataclass(frozen=True)
 class Wait:
-    """Ask nobody for now: votes are on their way, and nobody else can or need be asked before they are in."""
+    """Ask nobody for now: votes are on their way, or those who could be asked are away."""
 
     case: str
     pending: tuple[str, ...]
     forecast: Forecast = field(repr=False)
     reason: Unsettled | Literal["rule"]
+    away: tuple[str, ...] = ()  # whom it waits for besides: they could be asked if they were there
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,10 @@ def decide(
     """
     enough, forecast = _enough(case, forecast, stopper)
     terms = rules.terms(panel, case, left, asked)
-    awaited = tuple(name for name in asked.pending if terms.held or name in forecast.candidates)
+    hoped = [name for name in (*asked.pending, *terms.absent) if terms.held or name in forecast.candidates]
     telling = () if enough else tuple(name for name in terms.allowed if name in forecast.candidates)
     asking = terms.due or bool(telling)
-    if not asking and not (awaited and (terms.held or not enough)):
+    if not asking and not (hoped and (terms.held or not enough)):
         barrier = terms.barrier if terms.short or (not enough and forecast.candidates) else None
         reason = barrier or enough or "nobody left"
         return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, kept=enough is not None)
@@ -112,7 +113,7 @@ def decide(
     why: Unsettled | Literal["rule"] = "unsure" if unsure else "rule" if terms.held else "unhealthy"
     size = _size(case, terms, stopper, in_flight, len(asked.pending), unsure=bool(telling)) if asking else 0
     if size < 1:
-        return Wait(case.key, asked.pending, forecast, why)
+        return Wait(case.key, asked.pending, forecast, why, tuple(name for name in hoped if name in terms.absent))
     there = {panel.experts[h]: panel.costs[h] for h, on in enumerate(case.available) if on}
     costs = None if cost_blind or panel.prices is None else there
     choice = Choice(case, forecast, terms.first or telling or terms.allowed, costs, asked.pending)

@@ -36,6 +36,10 @@ class History:
         cases[row] = case
         return History(self.panel, tuple(cases))
 
+    def without(self, row: int) -> History:
+        """The history without one of its cases."""
+        return History(self.panel, self.cases[:row] + self.cases[row + 1 :])
+
     def grown(self, panel: Panel) -> History:
         """The history of a panel that has grown."""
         return History(panel, tuple(case.grown(panel) for case in self.cases))

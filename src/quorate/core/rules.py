@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,6 +30,7 @@ class Terms:
     needed: int  # how many the rules call for
     room: int | None  # how many may be asked at most; None without a limit
     short: bool  # it lacks a vote that it should have and cannot get
+    absent: tuple[str, ...]  # those who might be asked were they not away
     barrier: Barrier | None  # what keeps the others from being asked; the budget where it alone breaks a rule
 
 
@@ -42,6 +44,7 @@ class Asked:
 
     pending: tuple[str, ...] = ()  # their votes are on their way
     passed: tuple[str, ...] = ()  # they let the question pass, and are not asked again
+    away: tuple[str, ...] = ()  # they cannot be asked for now, and may have been asked before they left
 
     def __contains__(self, expert: object) -> bool:
         return expert in self.pending or expert in self.passed
@@ -56,6 +59,32 @@ def _whole(name: str, value: int) -> None:
 
 
 @dataclass(frozen=True)
+class Guard:
+    """More votes for cases that look grave: at least so many where any classifier gives a class more than so much.
+
+    A case without any classifier is guarded too.
+
+    >>> Guard("abnormal", above=0.3, votes=2).watches(Panel(["normal", "abnormal"], ["ann"]), ((0.6, 0.4),))
+    True
+    """
+
+    name: str  # of the class
+    above: float
+    votes: int
+
+    def __post_init__(self) -> None:
+        _whole("votes of a guard", self.votes)
+        if not 0 <= self.above <= 1:  # NaN fails too
+            raise SettingsError(f"guard of {self.name!r}: probability {self.above:g} is not between 0 and 1")
+
+    def watches(self, panel: Panel, probabilities: Sequence[Sequence[float] | None]) -> bool:
+        """Whether a case with these rows of probabilities needs the guard's votes."""
+        place = panel.class_(self.name)
+        found = [row[place] for row in probabilities if row is not None]
+        return not found or max(found) > self.above
+
+
+@dataclass(frozen=True)
 class Rules:
     """Rules of a study; where two of them collide, the one named later in this list wins.
 
@@ -67,11 +96,14 @@ class Rules:
     required: Sequence[str] = ()  # no case settles without these, where they are on its panel
     max_votes: int | None = None  # no case gets more
     budget: float | None = None  # what all votes of the study may cost
+    guards: Sequence[Guard] = ()  # cases that look grave do not settle with fewer
 
     def __post_init__(self) -> None:
         if isinstance(self.required, str):
             raise SettingsError(f"required must be a list of names, not the single text {self.required!r}")
         object.__setattr__(self, "required", tuple(dict.fromkeys(self.required)))
+        read = tuple(Guard(**one) if isinstance(one, Mapping) else one for one in self.guards)
+        object.__setattr__(self, "guards", read)
         _whole("min_votes", self.min_votes)
         if self.max_votes is not None:
             _whole("max_votes", self.max_votes)
@@ -82,6 +114,11 @@ class Rules:
     def _check_room(self, most: int) -> None:
         if self.min_votes > most:
             raise SettingsError(f"min_votes {self.min_votes} is more than max_votes {most}; expected at most that")
+        for guard in self.guards:
+            if guard.votes > most:
+                raise SettingsError(
+                    f"guard of {guard.name!r}: {guard.votes} votes are more than max_votes {most}; expected fewer"
+                )
         if len(self.required) > most:
             raise SettingsError(
                 f"required names {len(self.required)} experts, more than max_votes {most}; "
@@ -94,6 +131,14 @@ class Rules:
         for name in self.required:
             if name not in panel.experts:
                 raise SettingsError(f"required names no expert {name!r}; the panel has {names}")
+        for guard in self.guards:
+            if guard.name not in panel.classes:
+                raise SettingsError(f"guard of {guard.name!r}: no such class; the panel has {', '.join(panel.classes)}")
+            if guard.votes > len(panel.experts):
+                raise SettingsError(
+                    f"guard of {guard.name!r}: {guard.votes} votes are more than the panel has: "
+                    f"{len(panel.experts)} experts, {names}"
+                )
         if self.min_votes > len(panel.experts):
             raise SettingsError(
                 f"min_votes {self.min_votes} is more than the panel has: {len(panel.experts)} experts, {names}"
@@ -111,6 +156,15 @@ class Rules:
         """What experts asked now may cost together, where so much may still be spent."""
         return math.inf if left is None else left + ROUNDING * (self.budget or 0.0)
 
+    def whole(self) -> Rules:
+        """These rules for a case that everyone is to vote on: only the budget can keep from it."""
+        return Rules(min_votes=sys.maxsize, budget=self.budget)
+
+    def least(self, panel: Panel, case: Case) -> int:
+        """How many votes a case must have before it settles, if its panel has them."""
+        guarded = [guard.votes for guard in self.guards if guard.watches(panel, case.probabilities)]
+        return min(max(self.min_votes, *guarded, 0), sum(case.available))
+
     def terms(self, panel: Panel, case: Case, left: float | None = None, asked: Asked = NOBODY) -> Terms:
         """Who may be asked about a case, and whether it may settle; `left` is what may still be spent."""
         unasked = {panel.experts[h]: panel.costs[h] for h in case.unasked}
@@ -120,19 +174,22 @@ class Rules:
         paid = tuple(name for name in askable if unasked[name] <= purse)
         coming = len(case.votes) + len(pending)
         room = None if self.max_votes is None else max(self.max_votes - coming, 0)
-        allowed = () if room == 0 else paid
+        there = () if room == 0 else paid
+        allowed = tuple(name for name in there if name not in asked.away)
+        absent = tuple(name for name in there if name in asked.away)
         missing = [name for name in unasked if name in self.required]
         first = tuple(name for name in allowed if name in missing)
-        least = min(self.min_votes, sum(case.available))
+        least = self.least(panel, case)
         needed = min(max(least - coming, len(first)), len(allowed) if room is None else min(room, len(allowed)))
         due = needed > 0
         few = len(case.votes) < least
-        held = due or (bool(pending) and (few or any(name in pending for name in missing)))
+        hoped = [*pending, *absent]
+        held = due or (bool(hoped) and (few or any(name in hoped for name in missing)))
         barrier: Barrier | None = None
-        if len(allowed) < len(askable):
+        if len(there) < len(askable):
             poor = room != 0 or any(name not in paid for name in missing if name in askable)
             barrier = "budget" if poor else "limit"
-        return Terms(first, allowed, due, held, needed, room, (few or bool(missing)) and not held, barrier)
+        return Terms(first, allowed, due, held, needed, room, (few or bool(missing)) and not held, absent, barrier)
 
 
 NO_RULES = Rules()

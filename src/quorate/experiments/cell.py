@@ -43,6 +43,8 @@ class Cell:
         told = {"format": FORMAT, **asdict(self), "table": None}
         options, run = told["options"], told["run"]
         options["rules"] = self.options.rules != NO_RULES and options["rules"]
+        if options["rules"] and not options["rules"]["guards"]:
+            del options["rules"]["guards"]
         options["in_flight"] = options["in_flight"] > 1 and options["in_flight"]
         later = ((told, "costs"), *((options, name) for name in ("cost_blind", "rules", "loss", "in_flight")))
         for part, name in later:

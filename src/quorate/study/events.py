@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quorate.core.case import Case
+from quorate.core.case import Case, Show
 from quorate.core.health import Health
 
 
@@ -13,6 +13,8 @@ class Opened:
     """A case arrived."""
 
     case: Case
+    audit: bool = False  # once it would settle, everyone is asked all the same
+    show: Show | None = None  # what experts are shown of it
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Leased:
 
     key: str
     expert: int
+    until: float | None = None  # when the question lapses, in seconds since 1970; None where it does not
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,50 @@ class Expired:
     """An expert who was asked about a case did not vote in time; nobody is asked twice about one case."""
 
     key: str
+    expert: int
+
+
+@dataclass(frozen=True)
+class Abstained:
+    """An expert cannot tell: they leave the case's panel, and are not asked about it again."""
+
+    key: str
+    expert: int
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A case that is audited would have settled; from here on everyone is asked."""
+
+    key: str
+    outcome: str
+    probability: float
+    stated_error: float
+    reason: str
+    kept: bool
+    human_votes: int
+    interval: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Reopened:
+    """A settled case is asked about again; `whole`: until everyone has voted."""
+
+    key: str
+    whole: bool = False
+
+
+@dataclass(frozen=True)
+class Away:
+    """An expert cannot be asked for now."""
+
+    expert: int
+
+
+@dataclass(frozen=True)
+class Back:
+    """An expert who was away can be asked again."""
+
     expert: int
 
 
@@ -67,6 +114,8 @@ class Settled:
     stated_error: float
     reason: str
     kept: bool = True  # False: a limit or the budget ended it before it was sure enough
+    human_votes: int = 0  # votes it settled with: where it is 0, no person saw the case
+    interval: tuple[float, float] | None = None  # 95 % of the outcome's probability over the draws
 
 
 @dataclass(frozen=True)
@@ -84,6 +133,7 @@ class Adopted:
     seen: int
     cases: int  # in the history by then
     health: Health
+    digest: str = ""  # of what was learned, where that is kept
 
 
 @dataclass(frozen=True)
@@ -124,19 +174,10 @@ class Restored:
     new: int
 
 
-Event = (
-    Opened
-    | Voted
-    | Amended
-    | Withdrawn
-    | Leased
-    | Expired
-    | Settled
-    | Imported
-    | Adopted
-    | Joined
-    | Retired
-    | Returned
-    | Replaced
-    | Restored
-)
+OfCase = Opened | Voted | Amended | Withdrawn | Leased | Expired | Abstained | Audited | Settled | Reopened | Imported
+"""What happens to one case."""
+
+OfPanel = Adopted | Joined | Retired | Returned | Away | Back | Replaced | Restored
+"""What happens to the panel, and what was learned about it."""
+
+Event = OfCase | OfPanel

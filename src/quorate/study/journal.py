@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from quorate.core.protocols import Predictor
 from quorate.study.events import Event
 
 
@@ -20,6 +21,13 @@ class Journal(Protocol):
 
     def __len__(self) -> int:
         """How many events there are."""
+
+
+class Keeper(Protocol):
+    """Where what was learned is kept, so that a study can go on from it."""
+
+    def keep(self, predictor: Predictor) -> str:
+        """Keep what was learned; its digest goes into the journal."""
 
 
 @dataclass

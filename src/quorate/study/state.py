@@ -11,14 +11,21 @@ from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.rules import NOBODY, Asked
 from quorate.study.events import (
+    Abstained,
     Adopted,
     Amended,
+    Audited,
+    Away,
+    Back,
     Event,
     Expired,
     Imported,
     Joined,
     Leased,
+    OfCase,
+    OfPanel,
     Opened,
+    Reopened,
     Replaced,
     Restored,
     Retired,
@@ -37,7 +44,10 @@ class State:
     history: History
     events: int = 0
     places: Layered[Case | int] = field(default_factory=Layered)  # a case while it is open, then its row of the history
-    settled: Layered[Settled] = field(default_factory=Layered)
+    settled: Layered[Settled | None] = field(default_factory=Layered)  # by case; None once it is open again
+    audits: Layered[Audited | None] = field(default_factory=Layered)  # by case; None until it would have settled
+    whole: frozenset[str] = frozenset()  # open cases that everyone is asked about
+    away: frozenset[int] = frozenset()  # experts who cannot be asked for now
     fits: int = 0
     learned: int = 0  # cases in the history when the fit in force was started
     seen: int = 0  # events by then
@@ -83,6 +93,14 @@ class State:
         """Who was asked about a case and has not voted, by name."""
         return self.asked.get(key, NOBODY)
 
+    def settling(self, key: str) -> Settled | None:
+        """How a case settled, if it has."""
+        return self.settled.get(key)
+
+    def audit_due(self, key: str) -> bool:
+        """Whether a case is audited and what it would have settled as is not known yet."""
+        return key in self.audits and self.audits[key] is None
+
     @property
     def outdated(self) -> bool:
         """Whether the fit in force rests on a vote that may no longer stand, or knows less than the whole panel.
@@ -103,36 +121,58 @@ def folded(panel: Panel, events: Iterable[Event]) -> State:
 
 def fold(state: State, event: Event) -> State:
     """The state after one more event."""
+    after = _with_panel(state, event) if isinstance(event, OfPanel) else _with_case(state, event)
+    return replace(after, events=state.events + 1)
+
+
+def _with_case(state: State, event: OfCase) -> State:
+    """The state after something happened to one case."""
     match event:
-        case Opened(case):
-            after = replace(state, places=state.places.plus(case.key, case))
+        case Opened(case, audit):
+            audits = state.audits.plus(case.key, None) if audit else state.audits
+            return replace(state, places=state.places.plus(case.key, case), audits=audits)
+        case Imported(case):
+            return _learnable(state, case)
         case Voted(key, expert, vote):
             spent = state.spent + state.panel.costs[expert]
-            after = replace(_put(_answered(state, key, expert), state.known(key).with_vote(expert, vote)), spent=spent)
+            return replace(_put(_answered(state, key, expert), state.known(key).with_vote(expert, vote)), spent=spent)
         case Amended(key, expert, vote):
-            after = _revised(state, state.known(key).amended(expert, vote))
+            return _revised(state, state.known(key).amended(expert, vote))
         case Withdrawn(key, expert):
-            after = _staffed(_revised(state, state.known(key).without_vote(expert)), [key])
+            return _staffed(_revised(state, state.known(key).without_vote(expert)), [key])
         case Leased() | Expired():
-            after = _awaiting(state, event)
+            return _awaiting(state, event)
+        case Abstained(key, expert):
+            return _abstained(state, key, expert)
+        case Audited(key):
+            return replace(state, audits=state.audits.plus(key, event), whole=state.whole | {key})
         case Settled(key):
-            after = replace(_learnable(state, state.known(key)), settled=state.settled.plus(key, event))
-        case Imported(case):
-            after = _learnable(state, case)
+            learnable = _learnable(state, state.known(key))
+            return replace(learnable, settled=state.settled.plus(key, event), whole=state.whole - {key})
+        case Reopened(key, whole):
+            return _reopened(state, key, whole=whole)
+
+
+def _with_panel(state: State, event: OfPanel) -> State:
+    """The state after something happened to the panel, or was learned about it."""
+    match event:
         case Adopted(fit, seen, cases):
             later = tuple((number, panel) for number, panel in state.smaller if number > seen)
-            after = replace(state, fits=fit, seen=seen, learned=cases, smaller=later)
+            return replace(state, fits=fit, seen=seen, learned=cases, smaller=later)
         case Joined(name, cost):
-            after = _grown(state, state.panel.with_expert(name, cost))
+            return _grown(state, state.panel.with_expert(name, cost))
         case Retired(expert):
-            after = _retired(state, expert)
+            return _retired(state, expert)
         case Returned(expert):
-            after = replace(state, retired=state.retired - {expert})
+            return replace(state, retired=state.retired - {expert})
+        case Away(expert):
+            return replace(state, away=state.away | {expert})
+        case Back(expert):
+            return replace(state, away=state.away - {expert})
         case Replaced(old, name):
-            after = replace(_grown(state, state.panel.with_classifier(name)), replaced=state.replaced | {old})
+            return replace(_grown(state, state.panel.with_classifier(name)), replaced=state.replaced | {old})
         case Restored(old, new):
-            after = replace(state, replaced=(state.replaced | {old}) - {new})
-    return replace(after, events=state.events + 1)
+            return replace(state, replaced=(state.replaced | {old}) - {new})
 
 
 def _awaiting(state: State, event: Leased | Expired) -> State:
@@ -164,6 +204,38 @@ def _answered(state: State, key: str, expert: int) -> State:
     passed = tuple(other for other in asked.passed if other != name)
     promised = state.promised - (state.panel.costs[expert] if name in asked.pending else 0.0)
     return replace(state, asked=state.asked.plus(key, Asked(pending, passed)), promised=promised)
+
+
+def _abstained(state: State, key: str, expert: int) -> State:
+    """The state in which an open case's panel is without an expert.
+
+    The last of a panel lets the question pass instead, and so does anyone once the case has settled.
+    """
+    state, case = _answered(state, key, expert), state.open_case(key)
+    without = None if case is None else case.without_expert(expert)
+    if without is not None and any(without.available):
+        return _put(state, without)
+    before = state.waiting(key)
+    passed = replace(before, passed=(*before.passed, state.panel.experts[expert]))
+    return replace(state, asked=state.asked.plus(key, passed))
+
+
+def _reopened(state: State, key: str, *, whole: bool) -> State:
+    """The state in which a settled case is open: it teaches nothing until it settles again."""
+    row = state.places[key]
+    if not isinstance(row, int):
+        return state
+    case, later = state.history.cases[row], state.history.cases[row + 1 :]
+    moved = {one.key: row + place for place, one in enumerate(later)}
+    after = replace(
+        state,
+        history=state.history.without(row),
+        places=Layered({**dict(state.places), **moved, key: case}),
+        settled=state.settled.plus(key, None),
+        whole=state.whole | {key} if whole else state.whole,
+        changed=state.events + 1,
+    )
+    return _staffed(after, [key])
 
 
 def _learnable(state: State, case: Case) -> State:

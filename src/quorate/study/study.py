@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from quorate.core.case import Case, open_case
+from quorate.core.case import Case, Show
 from quorate.core.decision import Decision, Query, Settle, decide
 from quorate.core.forecast import Forecast
 from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.protocols import Growable, Predictor, Refinable, Target
 from quorate.errors import PanelError, StudyError
-from quorate.study.events import (
-    Adopted,
-    Amended,
-    Event,
-    Expired,
-    Imported,
-    Joined,
-    Leased,
-    Opened,
-    Replaced,
-    Restored,
-    Retired,
-    Returned,
-    Settled,
-    Voted,
-    Withdrawn,
-)
-from quorate.study.journal import Journal, MemoryJournal
+from quorate.study.events import Adopted, Audited, Event, Settled
+from quorate.study.journal import Journal, Keeper, MemoryJournal
 from quorate.study.method import Job, Method
 from quorate.study.seeds import generator
 from quorate.study.state import State, fold, folded
+from quorate.study.verbs import Probabilities, Verbs
 
 
 class Study:
     """The live loop (paper sections 5-7): every write is an event in the journal, the state is their fold.
 
     A study with a journal is rebuilt from it and from the panel that it started with: each fit is run again, unless
-    `learned` is what was in force at its end.
+    `learned` is what was in force at its end. A `keeper` keeps what is learned.
     """
 
     def __init__(
@@ -51,8 +37,10 @@ class Study:
         name: str = "study",
         journal: Journal | None = None,
         learned: Predictor | None = None,
+        keeper: Keeper | None = None,
     ) -> None:
         self.method = method
+        self._keeper = keeper
         self.seed = seed
         self.name = name
         self.journal: Journal = MemoryJournal() if journal is None else journal
@@ -90,25 +78,35 @@ class Study:
         learner, cases = self.method.learner, len(state.history)
         return Job(state.fits + 1, state.events, cases, self.seed, learner, recent, self._predictor)
 
-    def _append(self, event: Event) -> None:
+    def _append(self, event: Event | None) -> None:
+        """Keep an event and fold it in; None, where nothing changes, is neither."""
+        if event is None:
+            return
         after = fold(self._state, event)
         target = _grown(self._target, self.panel, after.panel)  # refused before anything is written
         self.journal.append(event)
+        self._take(after, target)
+
+    def _take(self, after: State, target: Target) -> None:
         if after.panel != self.panel:
             self._stand_in = None
         self._state, self._target = after, target
 
-    def _open_case(self, key: str) -> Case:
-        case = self._state.open_case(key)
-        if case is None:
-            state = "has settled" if key in self._state.places else "was never opened"
-            raise StudyError(f"case {key!r} {state}; expected an open case of study {self.name!r}")
-        return case
+    def follow(self, event: Event, learned: Predictor | None = None) -> None:
+        """Fold in an event that another program appended; with a fit comes what it learned."""
+        after = fold(self._state, event)
+        self._take(after, _grown(self._target, self.panel, after.panel))
+        if learned is not None:
+            self._predictor, self._stand_in = learned, None
 
-    def _known_case(self, key: str) -> Case:
-        if key not in self._state.places:
-            raise StudyError(f"case {key!r} was never opened in study {self.name!r}; open it first, or check its key")
-        return self._state.known(key)
+    @property
+    def state(self) -> State:
+        """Everything the journal comes to, as a value."""
+        return self._state
+
+    @property
+    def _verbs(self) -> Verbs:
+        return Verbs(self._state, self.name)
 
     @property
     def panel(self) -> Panel:
@@ -118,12 +116,12 @@ class Study:
     @property
     def experts(self) -> tuple[str, ...]:
         """Experts who have not retired: the panel of a new case, unless it is told otherwise."""
-        return tuple(self.panel.experts[h] for h in self._state.experts)
+        return self._verbs.experts
 
     @property
     def classifiers(self) -> tuple[str, ...]:
         """Classifiers whose probabilities new cases come with."""
-        return tuple(self.panel.classifiers[m] for m in self._state.classifiers)
+        return self._verbs.classifiers
 
     @property
     def target(self) -> Target:
@@ -152,59 +150,40 @@ class Study:
 
     def pending(self, key: str) -> tuple[str, ...]:
         """Experts who were asked about a case by `lease`, and whose votes are on their way."""
-        self._known_case(key)
+        self._verbs.known_case(key)
         return self._state.waiting(key).pending
 
     @property
     def contradicted(self) -> tuple[str, ...]:
         """Settled cases whose votes by now, late and amended ones included, force another outcome."""
-        found = []
-        for key, settled in self._state.settled.items():
-            case = self._state.known(key)
-            forced = self.target.forced(case.vote_row(), case.unasked)
-            if forced is not None and forced[self.target.outcomes.index(settled.outcome)] == 0:
-                found.append(key)
-        return tuple(found)
+        return tuple(key for key in self._state.settled if self.contradicts(key))
+
+    def contradicts(self, key: str) -> bool:
+        """Whether a case has settled and its votes by now force another outcome."""
+        settled, case = self._state.settling(key), self._verbs.known_case(key)
+        if settled is None:
+            return False
+        forced = self.target.forced(case.vote_row(), case.unasked)
+        return forced is not None and forced[self.target.outcomes.index(settled.outcome)] == 0
 
     def open(
         self,
         key: str,
-        probabilities: Mapping[str, Sequence[float] | None],
+        probabilities: Probabilities,
         *,
         available: Sequence[str] | None = None,
+        audit: bool = False,
+        show: Show | None = None,
     ) -> None:
-        """A case arrives with the classifiers' probabilities; `available` names its panel (default: all `experts`)."""
-        self._new(key)
-        there = self.experts if available is None else available
-        case = open_case(self.panel, key, probabilities, there)
-        for h in self._state.retired:
-            if case.available[h]:
-                name = self.panel.experts[h]
-                raise StudyError(
-                    f"expert {name!r} has retired from study {self.name!r}; expected some of "
-                    f"{', '.join(self.experts)}, or let them return by add_expert({name!r}) first"
-                )
-        for m in self._state.replaced:
-            if case.probabilities[m] is not None:
-                raise StudyError(
-                    f"classifier {self.panel.classifiers[m]!r} was replaced in study {self.name!r}; "
-                    f"expected probabilities of {', '.join(self.classifiers)}"
-                )
-        self._append(Opened(case))
+        """A case arrives with the classifiers' probabilities; `available` names its panel (default: all `experts`).
 
-    def import_case(
-        self, key: str, probabilities: Mapping[str, Sequence[float] | None], votes: Mapping[str, str]
-    ) -> None:
+        One to `audit` goes on to the whole panel once it would have settled; `show` is for those who are asked.
+        """
+        self._append(self._verbs.open(key, probabilities, available=available, audit=audit, show=show))
+
+    def import_case(self, key: str, probabilities: Probabilities, votes: Mapping[str, str]) -> None:
         """A past case joins the history with its votes, so that the study does not start from nothing."""
-        self._new(key)
-        case = open_case(self.panel, key, probabilities, list(votes))
-        for expert, vote in votes.items():
-            case = case.with_vote(self.panel.expert(expert), self.panel.class_(vote))
-        self._append(Imported(case))
-
-    def _new(self, key: str) -> None:
-        if key in self._state.places:
-            raise StudyError(f"case {key!r} exists already in study {self.name!r}; each case needs its own key")
+        self._append(self._verbs.import_case(key, probabilities, votes))
 
     def add_expert(self, name: str, *, cost: float | None = None) -> None:
         """A new expert joins, whose vote costs 1 unless told, or a retired one returns with what was learned of them.
@@ -212,22 +191,7 @@ class Study:
         They may be asked about cases opened from then on. Cases that are open keep their panel, so that their target
         does not change under them. A new expert has weight 1 in a target of weights.
         """
-        if name in self.experts:
-            retired = ", ".join(self.panel.experts[h] for h in sorted(self._state.retired)) or "nobody"
-            raise StudyError(
-                f"expert {name!r} belongs to study {self.name!r} already; expected a new name, or that of a retired "
-                f"expert: {retired}"
-            )
-        if name not in self.panel.experts:
-            self._append(Joined(name) if cost is None else Joined(name, cost))
-            return
-        before = self.panel.costs[self.panel.expert(name)]
-        if cost is not None and cost != before:
-            raise StudyError(
-                f"expert {name!r} returns to study {self.name!r} at the cost of before, {before:g}, not {cost:g}; "
-                "leave the cost out"
-            )
-        self._append(Returned(self.panel.expert(name)))
+        self._append(self._verbs.add_expert(name, cost=cost))
 
     def retire_expert(self, name: str) -> None:
         """An expert is not asked any more; votes that they cast stay.
@@ -235,15 +199,7 @@ class Study:
         They leave the panels of open cases that they have not voted on, which aim at the target of those who are left.
         A case that has nobody left passes to everyone who has not retired.
         """
-        expert = self.panel.expert(name)
-        if expert in self._state.retired:
-            raise StudyError(
-                f"expert {name!r} has retired from study {self.name!r} already; "
-                f"expected one of {', '.join(self.experts)}"
-            )
-        if self.experts == (name,):
-            raise StudyError(f"expert {name!r} is the last of study {self.name!r}; add another one first")
-        self._append(Retired(expert))
+        self._append(self._verbs.retire_expert(name))
 
     def replace_classifier(self, old: str, new: str) -> None:
         """Cases opened from now on come with probabilities of another classifier, open ones stay as they are.
@@ -251,34 +207,33 @@ class Study:
         To what is learned, the old one is missing on later cases and the new one on earlier ones. One that was replaced
         before can come back, with what was learned of it.
         """
-        index = self.panel.classifier(old)
-        if index in self._state.replaced:
-            raise StudyError(
-                f"classifier {old!r} was replaced in study {self.name!r} already; "
-                f"expected one in use: {', '.join(self.classifiers)}"
-            )
-        if new in self.classifiers:
-            raise StudyError(
-                f"classifier {new!r} is in use in study {self.name!r} already and cannot replace {old!r}; "
-                "expected a new name, or one that was replaced before"
-            )
-        known = new in self.panel.classifiers
-        self._append(Restored(index, self.panel.classifier(new)) if known else Replaced(index, new))
+        self._append(self._verbs.replace_classifier(old, new))
 
-    def ask(self, key: str) -> Decision:
+    def away(self, name: str) -> None:
+        """An expert cannot be asked for now: others are, and a case that needs this one waits."""
+        self._append(self._verbs.away(name))
+
+    def back(self, name: str) -> None:
+        """An expert who was away can be asked again."""
+        self._append(self._verbs.back(name))
+
+    def ask(self, key: str, *, busy: Sequence[str] = ()) -> Decision:
         """Whom to ask next about an open case, or that it can settle; only reads.
 
         Where only the health of its forecast keeps a case from settling, a better one is tried before one more vote.
+        Experts who are `busy` cannot be asked for now, as if they were away.
         """
-        predictor, case = self._in_force(self._open_case(key))
+        predictor, case = self._in_force(self._verbs.open_case(key))
         while True:
-            decision = self._decide(case, predictor)
+            decision = self._decide(case, predictor, busy)
             better = predictor.refined() if _ill(decision) and isinstance(predictor, Refinable) else None
             if better is None:
                 return decision
             predictor = better
 
-    def _decide(self, case: Case, predictor: Predictor) -> Decision:
+    def _decide(self, case: Case, predictor: Predictor, busy: Sequence[str]) -> Decision:
+        state, rules = self._state, self.method.rules
+        away = (*(self.panel.experts[h] for h in sorted(state.away)), *busy)
         return decide(
             generator(self.seed, "choose", case.key, len(case.votes)),
             case,
@@ -286,16 +241,16 @@ class Study:
             forecast=self._forecast(case, predictor),
             chooser=self.method.chooser,
             stopper=self.method.stopper,
-            rules=self.method.rules,
+            rules=rules.whole() if case.key in state.whole else rules,
             left=self.left,
-            asked=self._state.waiting(case.key),
+            asked=replace(state.waiting(case.key), away=away),
             in_flight=self.method.in_flight,
             cost_blind=self.method.cost_blind,
         )
 
     def forecast(self, key: str) -> Forecast:
         """What the panel is expected to decide on an open case, before `ask` may call for less noise; only reads."""
-        predictor, case = self._in_force(self._open_case(key))
+        predictor, case = self._in_force(self._verbs.open_case(key))
         return self._forecast(case, predictor)
 
     def _in_force(self, case: Case) -> tuple[Predictor, Case]:
@@ -328,70 +283,46 @@ class Study:
 
         After its case has settled a vote teaches, and never changes the outcome.
         """
-        case = self._known_case(key)
-        who, what = self.panel.expert(expert), self.panel.class_(vote)
-        if not case.available[who]:
-            why = f", and has retired from study {self.name!r}" if who in self._state.retired else ""
-            raise StudyError(f"expert {expert!r} does not belong to the panel of case {key!r}{why}")
-        before = case.voted(who)
-        if before is None:
-            self._append(Voted(key, who, what))
-        elif before != what:
-            if not amend:
-                cast = self.panel.classes[before]
-                raise StudyError(
-                    f"expert {expert!r} has voted {cast!r} on case {key!r} already; "
-                    f"tell {vote!r} with amend=True to change the vote, or withdraw it"
-                )
-            self._append(Amended(key, who, what))
+        self._append(self._verbs.tell(key, expert, vote, amend=amend))
 
     def withdraw(self, key: str, expert: str) -> None:
         """Take an expert's vote back: an open case may ask for it again, a settled one keeps its outcome."""
-        case = self._known_case(key)
-        who = self.panel.expert(expert)
-        if case.voted(who) is None:
-            cast = ", ".join(self.panel.experts[other] for other, _ in case.votes) or "nobody"
-            raise StudyError(
-                f"expert {expert!r} has no vote on case {key!r} to withdraw; expected one who has voted: {cast}"
-            )
-        self._append(Withdrawn(key, who))
+        self._append(self._verbs.withdraw(key, expert))
 
-    def lease(self, key: str, *experts: str) -> None:
+    def abstain(self, key: str, expert: str) -> None:
+        """An expert cannot tell: the case is decided by the others, and its target is theirs alone."""
+        self._append(self._verbs.abstain(key, expert))
+
+    def lease(self, key: str, *experts: str, until: float | None = None) -> None:
         """Experts are asked about an open case: until they vote or `expire`, `ask` counts their votes as on their way.
 
-        Nobody needs to be leased: a vote can be told at any time. All of them are, or none.
+        Nobody needs to be leased: a vote can be told at any time. All of them are, or none. `until` is kept for whoever
+        watches the clock; nothing expires by itself.
         """
-        case, names = self._open_case(key), self._state.waiting(key)
-        who = [self.panel.expert(name) for name in experts]
-        for name, expert in zip(experts, who, strict=True):
-            if not case.available[expert]:
-                raise StudyError(f"expert {name!r} does not belong to the panel of case {key!r} and cannot be asked")
-            if case.voted(expert) is not None or name in names or experts.count(name) > 1:
-                raise StudyError(f"expert {name!r} was asked about case {key!r} already; nobody is asked twice")
-        for expert in who:
-            self._append(Leased(key, expert))
+        for event in self._verbs.lease(key, experts, until=until):
+            self._append(event)
 
     def expire(self, key: str, expert: str) -> None:
         """An expert who was leased did not vote in time: others are asked, and a vote that still comes is welcome."""
-        self._known_case(key)
-        waiting = self._state.waiting(key).pending
-        if expert not in waiting:
-            raise StudyError(
-                f"no vote of expert {expert!r} on case {key!r} is on its way; expected one of "
-                f"{', '.join(waiting) or 'nobody'}"
-            )
-        self._append(Expired(key, self.panel.expert(expert)))
+        self._append(self._verbs.expire(key, expert))
 
-    def settle(self, key: str) -> Settled:
-        """Record that asking about a case stopped; only when `ask` says so."""
+    def reopen(self, key: str, *, whole: bool = False) -> None:
+        """Ask about a settled case again, with `whole` until everyone has voted; it teaches nothing meanwhile."""
+        self._append(self._verbs.reopen(key, whole=whole))
+
+    def settle(self, key: str) -> Settled | Audited:
+        """Record that asking about a case stopped; only when `ask` says so.
+
+        A case that is audited is not settled by that: what it would have settled as is recorded, and everyone else is
+        asked before it is.
+        """
         decision = self.ask(key)
         if isinstance(decision, Query):
             raise StudyError(f"case {key!r} cannot settle yet: expert {decision.expert!r} should be asked")
         if not isinstance(decision, Settle):
-            raise StudyError(f"case {key!r} cannot settle yet: it waits for {', '.join(decision.pending)}")
-        forecast = decision.forecast
-        probability = forecast.values[forecast.leader]
-        event = Settled(key, decision.outcome, probability, forecast.error, decision.reason, decision.kept)
+            awaited = ", ".join((*decision.pending, *decision.away))
+            raise StudyError(f"case {key!r} cannot settle yet: it waits for {awaited}")
+        event = _settled(decision, audit=self._state.audit_due(key))
         self._append(event)
         return event
 
@@ -416,8 +347,25 @@ class Study:
         """Put what a job has learned in force."""
         if job.fit != self._state.fits + 1:
             raise StudyError(f"fit {job.fit} comes out of turn: fit {self._state.fits} is in force")
-        self._append(Adopted(job.fit, job.seen, job.cases, predictor.health))
+        digest = "" if self._keeper is None else self._keeper.keep(predictor)
+        self._append(Adopted(job.fit, job.seen, job.cases, predictor.health, digest))
         self._predictor, self._stand_in = predictor, None
+
+
+def _settled(decision: Settle, *, audit: bool) -> Settled | Audited:
+    """A decision to settle as an event; of a case that is audited, what it would have settled as."""
+    forecast = decision.forecast
+    kind: type[Settled | Audited] = Audited if audit else Settled
+    return kind(
+        key=decision.case,
+        outcome=decision.outcome,
+        probability=forecast.values[forecast.leader],
+        stated_error=forecast.error,
+        reason=decision.reason,
+        kept=decision.kept,
+        human_votes=decision.human_votes,
+        interval=forecast.interval,
+    )
 
 
 def _ill(decision: Decision) -> bool:

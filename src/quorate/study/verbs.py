@@ -1,0 +1,242 @@
+"""What each verb of a study writes: it is checked against the state, and comes out as an event."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from quorate.core.case import Case, Show, open_case
+from quorate.core.panel import Panel
+from quorate.errors import StudyError
+from quorate.study.events import (
+    Abstained,
+    Amended,
+    Away,
+    Back,
+    Expired,
+    Imported,
+    Joined,
+    Leased,
+    Opened,
+    Reopened,
+    Replaced,
+    Restored,
+    Retired,
+    Returned,
+    Voted,
+    Withdrawn,
+)
+from quorate.study.state import State
+
+Probabilities = Mapping[str, Sequence[float] | None]
+"""Each classifier's probabilities by name; one that is left out or None is missing."""
+
+
+@dataclass(frozen=True)
+class Verbs:
+    """A study's state and name: what is refused is refused in that name, before anything is written."""
+
+    state: State
+    name: str
+
+    @property
+    def panel(self) -> Panel:
+        """Everyone who ever belonged to the study."""
+        return self.state.panel
+
+    @property
+    def experts(self) -> tuple[str, ...]:
+        """Experts who have not retired."""
+        return tuple(self.panel.experts[h] for h in self.state.experts)
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Classifiers whose probabilities new cases come with."""
+        return tuple(self.panel.classifiers[m] for m in self.state.classifiers)
+
+    def open_case(self, key: str) -> Case:
+        """An open case."""
+        case = self.state.open_case(key)
+        if case is None:
+            state = "has settled" if key in self.state.places else "was never opened"
+            raise StudyError(f"case {key!r} {state}; expected an open case of study {self.name!r}")
+        return case
+
+    def known_case(self, key: str) -> Case:
+        """A case that was opened or imported."""
+        if key not in self.state.places:
+            raise StudyError(f"case {key!r} was never opened in study {self.name!r}; open it first, or check its key")
+        return self.state.known(key)
+
+    def open(
+        self,
+        key: str,
+        probabilities: Probabilities,
+        *,
+        available: Sequence[str] | None = None,
+        audit: bool = False,
+        show: Show | None = None,
+    ) -> Opened:
+        """A case arrives."""
+        self._new(key)
+        there = self.experts if available is None else available
+        case = open_case(self.panel, key, probabilities, there)
+        for h in self.state.retired:
+            if case.available[h]:
+                name = self.panel.experts[h]
+                raise StudyError(
+                    f"expert {name!r} has retired from study {self.name!r}; expected some of "
+                    f"{', '.join(self.experts)}, or let them return by add_expert({name!r}) first"
+                )
+        for m in self.state.replaced:
+            if case.probabilities[m] is not None:
+                raise StudyError(
+                    f"classifier {self.panel.classifiers[m]!r} was replaced in study {self.name!r}; "
+                    f"expected probabilities of {', '.join(self.classifiers)}"
+                )
+        return Opened(case, audit, show)
+
+    def import_case(self, key: str, probabilities: Probabilities, votes: Mapping[str, str]) -> Imported:
+        """A past case joins the history."""
+        self._new(key)
+        case = open_case(self.panel, key, probabilities, list(votes))
+        for expert, vote in votes.items():
+            case = case.with_vote(self.panel.expert(expert), self.panel.class_(vote))
+        return Imported(case)
+
+    def _new(self, key: str) -> None:
+        if key in self.state.places:
+            raise StudyError(f"case {key!r} exists already in study {self.name!r}; each case needs its own key")
+
+    def add_expert(self, name: str, *, cost: float | None = None) -> Joined | Returned:
+        """An expert joins or returns."""
+        if name in self.experts:
+            retired = ", ".join(self.panel.experts[h] for h in sorted(self.state.retired)) or "nobody"
+            raise StudyError(
+                f"expert {name!r} belongs to study {self.name!r} already; expected a new name, or that of a retired "
+                f"expert: {retired}"
+            )
+        if name not in self.panel.experts:
+            return Joined(name) if cost is None else Joined(name, cost)
+        before = self.panel.costs[self.panel.expert(name)]
+        if cost is not None and cost != before:
+            raise StudyError(
+                f"expert {name!r} returns to study {self.name!r} at the cost of before, {before:g}, not {cost:g}; "
+                "leave the cost out"
+            )
+        return Returned(self.panel.expert(name))
+
+    def retire_expert(self, name: str) -> Retired:
+        """An expert is not asked any more."""
+        if self.experts == (name,):
+            raise StudyError(f"expert {name!r} is the last of study {self.name!r}; add another one first")
+        return Retired(self._active(name))
+
+    def replace_classifier(self, old: str, new: str) -> Replaced | Restored:
+        """A classifier gives way to another."""
+        index = self.panel.classifier(old)
+        if index in self.state.replaced:
+            raise StudyError(
+                f"classifier {old!r} was replaced in study {self.name!r} already; "
+                f"expected one in use: {', '.join(self.classifiers)}"
+            )
+        if new in self.classifiers:
+            raise StudyError(
+                f"classifier {new!r} is in use in study {self.name!r} already and cannot replace {old!r}; "
+                "expected a new name, or one that was replaced before"
+            )
+        known = new in self.panel.classifiers
+        return Restored(index, self.panel.classifier(new)) if known else Replaced(index, new)
+
+    def away(self, name: str) -> Away | None:
+        """An expert cannot be asked for now; None where that is known."""
+        expert = self._active(name)
+        return None if expert in self.state.away else Away(expert)
+
+    def back(self, name: str) -> Back | None:
+        """An expert can be asked again; None where that is known."""
+        expert = self.panel.expert(name)
+        return Back(expert) if expert in self.state.away else None
+
+    def _active(self, name: str) -> int:
+        expert = self.panel.expert(name)
+        if expert in self.state.retired:
+            raise StudyError(
+                f"expert {name!r} has retired from study {self.name!r} already; "
+                f"expected one of {', '.join(self.experts)}"
+            )
+        return expert
+
+    def tell(self, key: str, expert: str, vote: str, *, amend: bool = False) -> Voted | Amended | None:
+        """An expert's vote; None where it is known."""
+        case = self.known_case(key)
+        who, what = self.panel.expert(expert), self.panel.class_(vote)
+        self._belongs(case, expert)
+        before = case.voted(who)
+        if before is None:
+            return Voted(key, who, what)
+        if before == what:
+            return None
+        if not amend:
+            cast = self.panel.classes[before]
+            raise StudyError(
+                f"expert {expert!r} has voted {cast!r} on case {key!r} already; "
+                f"tell {vote!r} with amend=True to change the vote, or withdraw it"
+            )
+        return Amended(key, who, what)
+
+    def _belongs(self, case: Case, expert: str) -> None:
+        who = self.panel.expert(expert)
+        if not case.available[who]:
+            why = f", and has retired from study {self.name!r}" if who in self.state.retired else ""
+            raise StudyError(f"expert {expert!r} does not belong to the panel of case {case.key!r}{why}")
+
+    def withdraw(self, key: str, expert: str) -> Withdrawn:
+        """A vote is taken back."""
+        case = self.known_case(key)
+        who = self.panel.expert(expert)
+        if case.voted(who) is None:
+            cast = ", ".join(self.panel.experts[other] for other, _ in case.votes) or "nobody"
+            raise StudyError(
+                f"expert {expert!r} has no vote on case {key!r} to withdraw; expected one who has voted: {cast}"
+            )
+        return Withdrawn(key, who)
+
+    def abstain(self, key: str, expert: str) -> Abstained | None:
+        """An expert cannot tell; None where that is known."""
+        case, who = self.known_case(key), self.panel.expert(expert)
+        if not case.available[who] or expert in self.state.waiting(key).passed:
+            return None
+        if case.voted(who) is not None:
+            raise StudyError(f"expert {expert!r} has voted on case {key!r}; withdraw the vote before abstaining")
+        return Abstained(key, who)
+
+    def lease(self, key: str, experts: Sequence[str], *, until: float | None = None) -> list[Leased]:
+        """Experts are asked about an open case."""
+        case, names = self.open_case(key), self.state.waiting(key)
+        who = [self.panel.expert(name) for name in experts]
+        for name, expert in zip(experts, who, strict=True):
+            if not case.available[expert]:
+                raise StudyError(f"expert {name!r} does not belong to the panel of case {key!r} and cannot be asked")
+            if case.voted(expert) is not None or name in names or experts.count(name) > 1:
+                raise StudyError(f"expert {name!r} was asked about case {key!r} already; nobody is asked twice")
+        return [Leased(key, expert, until) for expert in who]
+
+    def expire(self, key: str, expert: str) -> Expired:
+        """A vote that was on its way will not come."""
+        self.known_case(key)
+        waiting = self.state.waiting(key).pending
+        if expert not in waiting:
+            raise StudyError(
+                f"no vote of expert {expert!r} on case {key!r} is on its way; expected one of "
+                f"{', '.join(waiting) or 'nobody'}"
+            )
+        return Expired(key, self.panel.expert(expert))
+
+    def reopen(self, key: str, *, whole: bool = False) -> Reopened:
+        """A settled case is asked about again."""
+        self.known_case(key)
+        if self.state.settling(key) is None:
+            state = "is open" if self.state.open_case(key) is not None else "was imported"
+            raise StudyError(f"case {key!r} {state} and cannot be reopened; expected one that has settled")
+        return Reopened(key, whole)
