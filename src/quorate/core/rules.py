@@ -45,6 +45,7 @@ class Asked:
     pending: tuple[str, ...] = ()  # their votes are on their way
     passed: tuple[str, ...] = ()  # they let the question pass, and are not asked again
     away: tuple[str, ...] = ()  # they cannot be asked for now, and may have been asked before they left
+    until: tuple[float | None, ...] = ()  # when each pending question lapses, in seconds since 1970, if it does
 
     def __contains__(self, expert: object) -> bool:
         return expert in self.pending or expert in self.passed

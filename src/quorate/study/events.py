@@ -44,12 +44,24 @@ class Withdrawn:
 
 
 @dataclass(frozen=True)
+class Why:
+    """Why somebody was asked: what was expected then, and what each candidate's vote was worth."""
+
+    reason: str
+    outcome: str
+    stated_error: float
+    measure: str  # what the gains are in
+    gains: tuple[tuple[int, float], ...]  # (expert, gain), the best first
+
+
+@dataclass(frozen=True)
 class Leased:
     """An expert was asked about a case; the vote is on its way."""
 
     key: str
     expert: int
     until: float | None = None  # when the question lapses, in seconds since 1970; None where it does not
+    why: Why | None = None
 
 
 @dataclass(frozen=True)

@@ -180,7 +180,7 @@ def _awaiting(state: State, event: Leased | Expired) -> State:
     name = state.panel.experts[event.expert]
     if isinstance(event, Leased):
         before = state.waiting(event.key)
-        after = replace(before, pending=(*before.pending, name))
+        after = replace(before, pending=(*before.pending, name), until=(*before.until, event.until))
         promised = state.promised + state.panel.costs[event.expert]
         return replace(state, asked=state.asked.plus(event.key, after), promised=promised)
     state = _answered(state, event.key, event.expert)
@@ -200,10 +200,14 @@ def _answered(state: State, key: str, expert: int) -> State:
     name, asked = state.panel.experts[expert], state.waiting(key)
     if name not in asked:
         return state
-    pending = tuple(other for other in asked.pending if other != name)
-    passed = tuple(other for other in asked.passed if other != name)
+    left = [(other, until) for other, until in zip(asked.pending, asked.until, strict=True) if other != name]
+    after = Asked(
+        pending=tuple(other for other, _ in left),
+        passed=tuple(other for other in asked.passed if other != name),
+        until=tuple(until for _, until in left),
+    )
     promised = state.promised - (state.panel.costs[expert] if name in asked.pending else 0.0)
-    return replace(state, asked=state.asked.plus(key, Asked(pending, passed)), promised=promised)
+    return replace(state, asked=state.asked.plus(key, after), promised=promised)
 
 
 def _abstained(state: State, key: str, expert: int) -> State:

@@ -293,13 +293,13 @@ class Study:
         """An expert cannot tell: the case is decided by the others, and its target is theirs alone."""
         self._append(self._verbs.abstain(key, expert))
 
-    def lease(self, key: str, *experts: str, until: float | None = None) -> None:
+    def lease(self, key: str, *experts: str, until: float | None = None, why: Query | None = None) -> None:
         """Experts are asked about an open case: until they vote or `expire`, `ask` counts their votes as on their way.
 
         Nobody needs to be leased: a vote can be told at any time. All of them are, or none. `until` is kept for whoever
-        watches the clock; nothing expires by itself.
+        watches the clock, nothing expires by itself; the query that says `why` is kept for whoever asks later.
         """
-        for event in self._verbs.lease(key, experts, until=until):
+        for event in self._verbs.lease(key, experts, until=until, why=why):
             self._append(event)
 
     def expire(self, key: str, expert: str) -> None:

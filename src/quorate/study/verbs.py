@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quorate.core.case import Case, Show, open_case
+from quorate.core.decision import Query
 from quorate.core.panel import Panel
 from quorate.errors import StudyError
 from quorate.study.events import (
@@ -24,6 +25,7 @@ from quorate.study.events import (
     Retired,
     Returned,
     Voted,
+    Why,
     Withdrawn,
 )
 from quorate.study.state import State
@@ -211,7 +213,9 @@ class Verbs:
             raise StudyError(f"expert {expert!r} has voted on case {key!r}; withdraw the vote before abstaining")
         return Abstained(key, who)
 
-    def lease(self, key: str, experts: Sequence[str], *, until: float | None = None) -> list[Leased]:
+    def lease(
+        self, key: str, experts: Sequence[str], *, until: float | None = None, why: Query | None = None
+    ) -> list[Leased]:
         """Experts are asked about an open case."""
         case, names = self.open_case(key), self.state.waiting(key)
         who = [self.panel.expert(name) for name in experts]
@@ -220,7 +224,12 @@ class Verbs:
                 raise StudyError(f"expert {name!r} does not belong to the panel of case {key!r} and cannot be asked")
             if case.voted(expert) is not None or name in names or experts.count(name) > 1:
                 raise StudyError(f"expert {name!r} was asked about case {key!r} already; nobody is asked twice")
-        return [Leased(key, expert, until) for expert in who]
+        return [Leased(key, expert, until, None if why is None else self._why(why)) for expert in who]
+
+    def _why(self, query: Query) -> Why:
+        ranked = sorted(query.gains.items(), key=lambda one: -one[1])
+        gains = tuple((self.panel.expert(name), float(gain)) for name, gain in ranked)
+        return Why(query.reason, query.forecast.outcome, query.forecast.error, query.measure, gains)
 
     def expire(self, key: str, expert: str) -> Expired:
         """A vote that was on its way will not come."""

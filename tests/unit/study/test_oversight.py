@@ -12,7 +12,7 @@ from quorate.core.decision import Query, Settle, Wait
 from quorate.core.panel import Panel
 from quorate.core.rules import Guard, Rules
 from quorate.errors import SettingsError, StudyError
-from quorate.study.events import Audited, Opened, Settled
+from quorate.study.events import Audited, Leased, Opened, Settled
 from quorate.study.state import folded
 from quorate.study.study import Study
 
@@ -230,3 +230,18 @@ def test_a_reopened_case_is_unlearned_by_a_fit_at_once() -> None:
     job = made.due()
     assert job is not None
     assert [case.key for case in job.history] == ["c2"]
+
+
+def test_a_lease_keeps_its_deadline_and_why_it_was_given() -> None:
+    made = study()
+    step = made.ask("c1")
+    assert isinstance(step, Query)
+    made.lease("c1", step.expert, until=100.0, why=step)
+    assert made.state.waiting("c1").until == (100.0,)
+    leased = list(made.journal)[-1]
+    assert isinstance(leased, Leased)
+    assert leased.why is not None
+    assert leased.why.reason == "unsure"
+    assert [PANEL.experts[expert] for expert, _ in leased.why.gains] == list(step.gains)
+    made.tell("c1", step.expert, "normal")
+    assert made.state.waiting("c1").until == ()
