@@ -4,24 +4,28 @@
 PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
+PORT ?= 8000
 
 help:  ## what can be made
 	@sed -n 's/^\([a-z]*\):.*##/\1 -/p' Makefile
 
 .venv/.user: pyproject.toml tools/venv.sh
-	@PYTHON="$(PYTHON)" sh tools/venv.sh plots
+	@PYTHON="$(PYTHON)" sh tools/venv.sh plots,service
 	@touch $@
 
 .venv/.dev: pyproject.toml tools/venv.sh
 	@PYTHON="$(PYTHON)" sh tools/venv.sh dev
 	@touch $@ .venv/.user
 
-run: .venv/.user  ## replay a synthetic panel and write its report
-	@mkdir -p $(OUT)
-	$(BIN)/quorate simulate --experts 5 --classes 2 --cases 100 --skill .92 --classifier-skill .9 --seed 1 -o $(OUT)/panel.csv
-	$(BIN)/quorate replay $(OUT)/panel.csv --max-error 0.02 --out $(OUT)/replay
+.venv/.system: tools/system.sh .venv/.dev
+	@sh tools/system.sh
+	@touch $@
 
-test: .venv/.dev  ## the whole test suite
+run: .venv/.user  ## the live service on an SQLite file, with a demo study to look at and vote in
+	@mkdir -p $(OUT)
+	$(BIN)/quorate serve --db sqlite:///$(OUT)/quorate.db --port $(PORT) --simulate-experts
+
+test: .venv/.dev .venv/.system  ## the whole test suite
 	$(BIN)/python -m pytest -n 2
 
 check: .venv/.dev  ## format, lint, types, layers and the test suite

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import postgres
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -39,3 +41,17 @@ def quorate(tmp_path: Path) -> Program:
         return done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.Server]:
+    """A real PostgreSQL server with fsync on, started once; a missing one is an error that names its package."""
+    with postgres.serving() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres_server: postgres.Server) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database."""
+    with postgres_server.database() as url:
+        yield url

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from quorate.assembly import Options, create_study
+    from quorate.assembly import Options
     from quorate.core.decision import Query, Settle, Wait
     from quorate.core.forecast import Forecast
     from quorate.core.panel import Panel
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from quorate.errors import QuorateError
     from quorate.experiments.replay import replay
     from quorate.forecaster import OldCasesWarning, PanelForecaster, UnhealthyFitWarning
+    from quorate.storage.front import create_study, open_study
     from quorate.study.study import Study
 
 __version__ = "0.1.0.dev0"
@@ -40,7 +41,8 @@ _HOMES = {
     "Table": "quorate.data.table",
     "UnhealthyFitWarning": "quorate.forecaster",
     "Wait": "quorate.core.decision",
-    "create_study": "quorate.assembly",
+    "create_study": "quorate.storage.front",
+    "open_study": "quorate.storage.front",
     "read_table": "quorate.data.table",
     "replay": "quorate.experiments.replay",
     "simulate": "quorate.data.synthetic",
@@ -66,6 +68,7 @@ __all__ = [
     "Wait",
     "__version__",
     "create_study",
+    "open_study",
     "read_table",
     "replay",
     "simulate",

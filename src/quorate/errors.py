@@ -5,8 +5,12 @@ QuorateError
 │   ├── PanelError       classes, experts or classifiers
 │   ├── TargetError      the function of the votes that is wanted
 │   ├── SettingsError    a setting, hyper-parameter, preset, method or option
-│   └── TableError       recorded votes; carries every problem by its row
+│   ├── TableError       recorded votes; carries every problem by its row
+│   └── NotFoundError    a name or number that nothing has
 ├── StudyError           an operation that does not fit the study's state
+│   └── StaleJournalError   another program changed the study meanwhile
+├── StorageError         a database that cannot be reached, read or written
+├── AccountError         an operation that does not fit the users there are
 ├── HealthError          a sampler gave nothing that may be used
 ├── FetchError           a published file could not be got, or is not what was published
 └── MissingExtraError    an optional dependency is not installed
@@ -61,8 +65,24 @@ class TableError(InputError):
         super().__init__(f"{source}: {shown}{more}")
 
 
+class NotFoundError(InputError):
+    """A study, case, user, seat or token was named that is not there."""
+
+
 class StudyError(QuorateError):
     """An operation that does not fit the study's state, such as a vote on a case never opened."""
+
+
+class AccountError(QuorateError):
+    """An operation that does not fit the users there are, such as disabling the last admin."""
+
+
+class StaleJournalError(StudyError):
+    """Another program appended events to a study since this one last looked; nothing was written."""
+
+
+class StorageError(QuorateError):
+    """A database that cannot be reached, read or written, or whose tables are not those of this version."""
 
 
 class HealthError(QuorateError):

@@ -29,6 +29,7 @@ def test_public_names_are_pinned_and_resolve() -> None:
         "Wait",
         "__version__",
         "create_study",
+        "open_study",
         "read_table",
         "replay",
         "simulate",
@@ -39,7 +40,19 @@ def test_public_names_are_pinned_and_resolve() -> None:
 
 
 def test_importing_loads_no_compiler_web_stack_or_data_frames() -> None:
-    heavy = ["numba", "pandas", "jax", "scipy", "matplotlib", "fastapi", "arviz_base", "xarray", "pyarrow", "rich"]
+    heavy = [
+        "numba",
+        "pandas",
+        "jax",
+        "scipy",
+        "matplotlib",
+        "fastapi",
+        "arviz_base",
+        "xarray",
+        "pyarrow",
+        "rich",
+        "sqlalchemy",
+    ]
     code = f"import sys, quorate; quorate.Panel; print([name for name in {heavy!r} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

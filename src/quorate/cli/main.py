@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli import check, compare, data, paper, replay, simulate
+from quorate.cli import check, compare, data, db, paper, replay, serve, simulate, study, token, user
 from quorate.errors import QuorateError, SettingsError, TargetError
 
 BAD_INPUT = 1
@@ -33,8 +33,13 @@ app.command()(check.check)
 app.command()(compare.compare)
 app.command()(paper.paper)
 app.command()(replay.replay)
+app.command()(serve.serve)
 app.command()(simulate.simulate)
 app.add_typer(data.app)
+app.add_typer(db.app)
+app.add_typer(study.app)
+app.add_typer(token.app)
+app.add_typer(user.app)
 
 
 def _show_version(wanted: bool) -> None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import fcntl
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from quorate.cluster import dask_executor
 from quorate.data.table import Table
-from quorate.errors import InputError, MissingExtraError, SettingsError
+from quorate.errors import InputError, SettingsError
 from quorate.experiments.cell import Cell, Line, line_of, run_cell
+from quorate.processes import local_processes
 
 Progress = Callable[[int, int], None]
 """Called with the number of cells done and of all cells."""
@@ -124,43 +123,13 @@ def open_executor(*, jobs: int | None = None, cluster: str | None = None) -> Ite
     if cluster is not None:
         if jobs is not None:
             raise SettingsError("jobs and cluster exclude each other: a cluster has its own number of workers")
-        with _dask_executor(cluster) as executor:
+        with dask_executor(cluster) as executor:
             yield executor
         return
     if jobs is not None and jobs < 1:
         raise SettingsError(f"jobs = {jobs} is too small; expected at least 1")
-    context = multiprocessing.get_context("spawn")
-    workers = jobs or os.cpu_count() or 1
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_with_parent)
+    pool = local_processes(jobs or os.cpu_count() or 1)
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _leave_with_parent() -> None:
-    """End this worker, without a word, on an interrupt and when the process that started it is gone."""
-    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # a terminal interrupts workers too; the parent speaks
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def _dask_executor(address: str) -> Iterator[Executor]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtraError("a cluster", "cluster") from None
-    try:
-        client = Client(address, timeout=5)
-    except (OSError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {address!r} ({error}); expected tcp://host:port") from None
-    with client:
-        executor: Executor = client.get_executor()
-        yield executor

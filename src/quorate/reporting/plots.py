@@ -67,7 +67,7 @@ def queries_over_time(scored: Sequence[Scored], summary: Summary) -> Figure:
     axes.set_xlim(0.5, len(scored) + 0.5)
     axes.set_ylim(-0.3, max(full, queries.max()) + 0.3)
     axes.spines["bottom"].set_visible(False)
-    _whole_ticks(axes, len(scored))
+    whole_ticks(axes, len(scored))
     grid(axes, "y")
     titled(axes, x="case, in the order of the stream", y="queries")
     legend(axes, columns=3)
@@ -89,7 +89,7 @@ def stated_and_actual(scored: Sequence[Scored]) -> Figure:
     axes.plot(at, np.cumsum(wrong), color=ACTUAL, linewidth=2.2, drawstyle="steps-post", clip_on=False, label="actual")
     axes.set_xlim(0.5, len(scored) + 0.5)
     axes.set_ylim(0, max(1.0, float(high.max()), float(wrong.sum())) * 1.08)
-    _whole_ticks(axes, len(scored))
+    whole_ticks(axes, len(scored))
     grid(axes, "y")
     titled(axes, x="case, in the order of the stream", y="errors so far")
     legend(axes, columns=3)
@@ -130,7 +130,7 @@ def reliability_plot(scored: Sequence[Scored]) -> Figure:
         )
     name_ticks(axes.yaxis, range(len(groups)), [group[0] for group in groups])
     axes.set_ylim(len(groups) - 0.4, -0.6)
-    _root_scale(
+    root_scale(
         axes, max([exact_interval(errors, cases)[1] for _, cases, stated, errors in groups if stated > 0], default=0.05)
     )
     grid(axes, "x")
@@ -213,7 +213,7 @@ def error_by_outcome(summary: Summary) -> Figure:
         _rate(axes, row, part.errors, part.cases, interval=True)
     name_ticks(axes.yaxis, range(len(parts)), [part.outcome for part in parts])
     axes.set_ylim(len(parts) - 0.4, -0.6)
-    _root_scale(axes, max([part.interval[1] for part in parts if part.cases], default=1.0))
+    root_scale(axes, max([part.interval[1] for part in parts if part.cases], default=1.0))
     grid(axes, "x")
     titled(axes, x="error rate, with its 95 % interval", y="the panel's outcome")
     return figure
@@ -272,7 +272,7 @@ def _rate(axes: Axes, row: int, errors: int, cases: int, *, interval: bool) -> N
     axes.text(1.04, row, text, transform=beside, va="center", color=INK, fontsize=SMALL)
 
 
-def _whole_ticks(axes: Axes, cases: int) -> None:
+def whole_ticks(axes: Axes, cases: int) -> None:
     """Ticks at whole numbers: there is no half case and no half vote."""
     from matplotlib.ticker import MaxNLocator
 
@@ -282,7 +282,7 @@ def _whole_ticks(axes: Axes, cases: int) -> None:
         axes.set_xticks([1])
 
 
-def _root_scale(axes: Axes, highest: float) -> None:
+def root_scale(axes: Axes, highest: float) -> None:
     """Shares on a root scale: room where errors lie, near 0, and 0 itself can be shown."""
     axes.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0)), np.square))
     end, ticks = next((end, ticks) for end, ticks in ROOT_TICKS.items() if highest <= end)

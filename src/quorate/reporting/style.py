@@ -150,14 +150,14 @@ def to_png(figure: Figure, dpi: int = 144) -> bytes:
     return out.getvalue()
 
 
-def to_svg_file(figure: Figure, name: str) -> str:
-    """The figure as a file of its own, on white: the same figure gives the same text."""
+def to_svg_file(figure: Figure, name: str, *, ground: str = "white") -> str:
+    """The figure as a file of its own, on white unless told: the same figure gives the same text."""
     import matplotlib as mpl
 
     out = io.StringIO()
     with _foreign_letters_allowed(), mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
-        figure.savefig(out, format="svg", facecolor="white", metadata=metadata)
+        figure.savefig(out, format="svg", facecolor=ground, metadata=metadata)
     return out.getvalue()
 
 

@@ -96,7 +96,7 @@ class Audited:
 
 @dataclass(frozen=True)
 class Reopened:
-    """A settled case is asked about again; `whole`: until everyone has voted."""
+    """A settled case is asked about again; `whole`, which an open one can be too: until everyone has voted."""
 
     key: str
     whole: bool = False

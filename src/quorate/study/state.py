@@ -227,8 +227,8 @@ def _abstained(state: State, key: str, expert: int) -> State:
 def _reopened(state: State, key: str, *, whole: bool) -> State:
     """The state in which a settled case is open: it teaches nothing until it settles again."""
     row = state.places[key]
-    if not isinstance(row, int):
-        return state
+    if not isinstance(row, int):  # it is open, and now everyone is asked
+        return replace(state, whole=state.whole | {key})
     case, later = state.history.cases[row], state.history.cases[row + 1 :]
     moved = {one.key: row + place for place, one in enumerate(later)}
     after = replace(

@@ -307,7 +307,10 @@ class Study:
         self._append(self._verbs.expire(key, expert))
 
     def reopen(self, key: str, *, whole: bool = False) -> None:
-        """Ask about a settled case again, with `whole` until everyone has voted; it teaches nothing meanwhile."""
+        """Ask about a settled case again, with `whole` until everyone has voted; it teaches nothing meanwhile.
+
+        An open case can be asked of everyone in the same way.
+        """
         self._append(self._verbs.reopen(key, whole=whole))
 
     def settle(self, key: str) -> Settled | Audited:

@@ -243,9 +243,10 @@ class Verbs:
         return Expired(key, self.panel.expert(expert))
 
     def reopen(self, key: str, *, whole: bool = False) -> Reopened:
-        """A settled case is asked about again."""
+        """A settled case is asked about again, or an open one of everyone."""
         self.known_case(key)
-        if self.state.settling(key) is None:
+        asked_on = whole and self.state.open_case(key) is not None
+        if self.state.settling(key) is None and not asked_on:
             state = "is open" if self.state.open_case(key) is not None else "was imported"
             raise StudyError(f"case {key!r} {state} and cannot be reopened; expected one that has settled")
         return Reopened(key, whole)

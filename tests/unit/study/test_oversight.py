@@ -197,6 +197,17 @@ def test_a_reopened_case_teaches_nothing_until_it_settles_again() -> None:
     assert folded(PANEL, made.journal) == made.state
 
 
+def test_an_open_case_can_be_asked_of_everyone() -> None:
+    made = study()
+    vote(made, "ann", "ben")
+    assert next_of(made) == "Settle"
+    made.reopen("c1", whole=True)
+    assert next_of(made) == "cho"
+    vote(made, "cho")
+    assert made.settle("c1").human_votes == 3
+    assert folded(PANEL, made.journal) == made.state
+
+
 def test_only_settled_cases_can_be_reopened() -> None:
     made = study()
     with pytest.raises(StudyError, match="'c1' is open and cannot be reopened"):

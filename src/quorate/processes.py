@@ -1,0 +1,28 @@
+"""Local processes that work for this one: started afresh, so that they share nothing with it, and gone when it is."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from concurrent.futures import ProcessPoolExecutor
+
+
+def local_processes(number: int) -> ProcessPoolExecutor:
+    """An executor of so many processes, none of which outlives this one, however it ends."""
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(number, mp_context=context, initializer=_leave_with_parent)
+
+
+def _leave_with_parent() -> None:
+    """End this worker, without a word, on an interrupt and when the process that started it is gone."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # a terminal interrupts workers too; the parent speaks
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,112 @@
+"""Whose questions are open, and which cases wait for whom: an index over a study's state, kept up case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from quorate.study.state import State
+
+
+@dataclass(frozen=True)
+class Question:
+    """A case that an expert was asked about, and when the question lapses, in seconds since 1970."""
+
+    case: str
+    expert: str
+    until: float | None
+
+
+@dataclass
+class Desk:
+    """The questions on every expert's desk, oldest first, and the cases that nobody could be asked about."""
+
+    max_open: int
+    _open: dict[str, dict[str, Question]] = field(default_factory=dict)  # by expert, then case
+    _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # experts by case
+    _waiting: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by case: the experts it waits for
+
+    def sync(self, state: State, key: str) -> None:
+        """Take in what a state says of one case."""
+        waiting = state.waiting(key)
+        for expert in self._asked.pop(key, ()):
+            if expert not in waiting.pending:
+                self._open[expert].pop(key, None)
+        for expert, until in zip(waiting.pending, waiting.until, strict=True):
+            self._open.setdefault(expert, {}).setdefault(key, Question(key, expert, until))
+        if waiting.pending:
+            self._asked[key] = waiting.pending
+        if state.open_case(key) is None:
+            self._waiting.pop(key, None)
+
+    def sync_all(self, state: State) -> None:
+        """Begin anew from a state."""
+        self._open, self._asked, self._waiting = {}, {}, {}
+        for key in state.asked:
+            self.sync(state, key)
+
+    def questions(self, expert: str) -> tuple[Question, ...]:
+        """What an expert was asked and has not answered, oldest first."""
+        return tuple(self._open.get(expert, {}).values())
+
+    def load(self, expert: str) -> int:
+        """How many questions wait for an expert."""
+        return len(self._open.get(expert, {}))
+
+    def full(self) -> tuple[str, ...]:
+        """Experts who have as many questions as they may have."""
+        return tuple(expert for expert, open_ in self._open.items() if len(open_) >= self.max_open)
+
+    def asked(self, key: str) -> bool:
+        """Whether a vote on a case is on its way."""
+        return key in self._asked
+
+    def experts_of(self, key: str) -> tuple[str, ...]:
+        """Those whose votes on a case are on their way."""
+        return self._asked.get(key, ())
+
+    def lapsed(self, now: float) -> list[Question]:
+        """Questions whose time is over."""
+        return [
+            question
+            for open_ in self._open.values()
+            for question in open_.values()
+            if question.until is not None and question.until <= now
+        ]
+
+    def wait(self, key: str, experts: tuple[str, ...]) -> None:
+        """A case waits until one of some experts can be asked; one that waits already keeps its turn."""
+        if experts:
+            self._waiting[key] = experts
+        else:
+            self._waiting.pop(key, None)
+
+    def waits_for(self, key: str) -> tuple[str, ...]:
+        """The experts that a case waits for."""
+        return self._waiting.get(key, ())
+
+    def waits(self, key: str) -> bool:
+        """Whether a case waits for somebody to have time."""
+        return key in self._waiting
+
+    @property
+    def waiting(self) -> int:
+        """How many cases wait for somebody to have time."""
+        return len(self._waiting)
+
+    def next_for(self, expert: str) -> str | None:
+        """The case that an expert with time to spare should be asked about.
+
+        The first that waits for them before all others, else the first that waits for them at all.
+        """
+        found = None
+        for key, experts in self._waiting.items():
+            if experts[0] == expert:
+                return key
+            if found is None and expert in experts:
+                found = key
+        return found
+
+    def idle(self, experts: tuple[str, ...]) -> Iterator[str]:
+        """Those of some experts who have room for a question."""
+        return (expert for expert in experts if self.load(expert) < self.max_open)

@@ -1,0 +1,361 @@
+"""A study that people vote in: one lock, every change one transaction, and always somebody asked."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from quorate.core.case import Show
+from quorate.core.decision import Decision, Query, Settle
+from quorate.core.forecast import Forecast
+from quorate.core.protocols import Predictor
+from quorate.errors import NotFoundError, StaleJournalError, StudyError
+from quorate.service.desk import Desk, Question
+from quorate.service.importing import PastCase
+from quorate.storage.studies import StoredStudy
+from quorate.study.method import Job
+from quorate.study.seeds import generator
+from quorate.study.study import Study
+from quorate.study.verbs import Probabilities
+
+Answer = TypeVar("Answer")
+TRIES = 5
+"""How often a change is tried again when other programs write to the same study meanwhile."""
+REFILLS = 20
+"""Most cases that are handed out in one go, so that nobody waits long for the lock."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A case as it comes in."""
+
+    key: str
+    probabilities: Probabilities
+    available: tuple[str, ...] | None = None
+    show: Show | None = None
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told of changes: of a study as a whole, and of the experts whose desks changed."""
+
+    changed: Callable[[str, frozenset[str]], None]
+
+
+@dataclass
+class LiveStudy:
+    """A stored study that asks people by itself; safe for many threads."""
+
+    stored: StoredStudy
+    watcher: Watcher
+    clock: Callable[[], float] = time.time
+    wake: Callable[[], None] = lambda: None  # called when a fit may be due
+    desk: Desk = field(init=False)
+    version: int = field(default=0, init=False)  # grows with every change that is seen here
+    _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.desk = Desk(self.stored.config.service.max_open)
+        self.desk.sync_all(self.study.state)
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self.stored.name
+
+    @property
+    def study(self) -> Study:
+        """The study as it is now."""
+        return self.stored.study
+
+    def read(self, look: Callable[[Study], Answer]) -> Answer:
+        """What a look at the study finds, with nothing changing meanwhile."""
+        with self._lock:
+            return look(self.study)
+
+    def follow(self) -> bool:
+        """Take in what other programs wrote to the study; says whether there was anything."""
+        with self._lock:
+            if not self.stored.refresh():
+                return False
+            self._index()
+            self._announce(frozenset(self.study.panel.experts))
+        self.wake()
+        return True
+
+    def start(self) -> None:
+        """Go on with every open case that nobody was asked about when the service stopped."""
+        with self._lock:
+            self._resume()
+        self.refill()
+        self.wake()
+
+    def _index(self) -> None:
+        """Set up the desks anew; open cases that nobody was asked about wait for somebody."""
+        self.desk.sync_all(self.study.state)
+        self._resume()
+
+    def _resume(self) -> None:
+        for key in open_keys(self.study):
+            if not self.desk.asked(key):
+                self.desk.wait(key, self.study.experts)
+
+    def open(self, arrivals: Sequence[Arrival]) -> list[str]:
+        """Cases arrive, all or none, and the first questions are asked; gives the keys that are new.
+
+        The same case twice is one case; another one under the same key is refused.
+        """
+
+        def act(study: Study) -> list[str]:
+            new = []
+            for arrival in arrivals:
+                if arrival.key in study.state.places:
+                    self._check_same(arrival)
+                    continue
+                study.open(
+                    arrival.key,
+                    arrival.probabilities,
+                    available=arrival.available,
+                    audit=self._drawn(arrival.key),
+                    show=arrival.show,
+                )
+                new.append(arrival.key)
+            return new
+
+        with self._lock:
+            new = self._write(act, ())
+            for key in new:
+                self.desk.wait(key, self.study.experts)
+        self.refill()
+        return new
+
+    def _drawn(self, key: str) -> bool:
+        """Whether a case is audited: drawn by the study's seed and its key, so that nobody can know or choose."""
+        share = self.stored.config.service.audit_share
+        return share > 0 and bool(generator(self.study.seed, "audit", self.stored.created_at, key).random() < share)
+
+    def _check_same(self, arrival: Arrival) -> None:
+        study = self.study
+        known = study.state.known(arrival.key)
+        panel = study.panel
+        rows = {name: row for name, row in zip(panel.classifiers, known.probabilities, strict=True) if row is not None}
+        given = {name: row for name, row in arrival.probabilities.items() if row is not None}
+        same = rows.keys() == given.keys() and all(
+            len(row) == len(given[name]) and all(abs(a - b) < 1e-3 for a, b in zip(row, given[name], strict=True))
+            for name, row in rows.items()
+        )
+        if not same:
+            raise StudyError(
+                f"case {arrival.key!r} exists already in study {self.name!r} with other probabilities; "
+                "each case needs its own key"
+            )
+
+    def vote(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
+        """An expert votes; the same vote twice is one vote. What follows from it is kept with it, or neither."""
+
+        def act(study: Study) -> None:
+            study.tell(key, expert, vote, amend=amend)
+            self._advance(key)
+
+        self._write(act, [key])
+
+    def withdraw(self, key: str, expert: str) -> None:
+        """An expert's vote is taken back."""
+
+        def act(study: Study) -> None:
+            self._check_cast(key, expert)
+            study.withdraw(key, expert)
+            self._advance(key)
+
+        self._write(act, [key])
+
+    def _check_cast(self, key: str, expert: str) -> None:
+        """Refuse a vote that is not there, in words that tell nobody of other votes, or of cases."""
+        state = self.study.state
+        if key not in state.places or state.known(key).voted(state.panel.expert(expert)) is None:
+            raise NotFoundError(f"no vote of {expert!r} on case {key!r} in study {self.name!r}")
+
+    def abstain(self, key: str, expert: str) -> None:
+        """An expert cannot tell."""
+
+        def act(study: Study) -> None:
+            study.abstain(key, expert)
+            self._advance(key)
+
+        self._write(act, [key])
+
+    def expire(self, key: str, expert: str) -> None:
+        """A question is taken off an expert's desk, and the next best is asked."""
+
+        def act(study: Study) -> None:
+            study.expire(key, expert)
+            self._advance(key)
+
+        self._write(act, [key])
+
+    def reopen(self, key: str, *, whole: bool) -> None:
+        """A settled case is asked about again."""
+
+        def act(study: Study) -> None:
+            study.reopen(key, whole=whole)
+            self._advance(key)
+
+        self._write(act, [key])
+
+    def set_away(self, expert: str, *, away: bool) -> None:
+        """An expert leaves for a while, with an empty desk, or comes back."""
+
+        def act(study: Study) -> None:
+            if not away:
+                study.back(expert)
+                return
+            if study.panel.expert(expert) in study.state.retired:  # said without naming the others
+                raise StudyError(f"expert {expert!r} has retired from study {self.name!r}")
+            study.away(expert)
+            for question in self.desk.questions(expert):
+                study.expire(question.case, expert)
+                self._advance(question.case)
+
+        with self._lock:
+            self._write(act, [question.case for question in self.desk.questions(expert)] if away else [])
+        self.refill()
+
+    def change_panel(self, change: Callable[[Study], None]) -> None:
+        """An expert joins or retires, or a classifier is replaced."""
+        with self._lock:
+            self._write(change, ())
+            self._index()
+        self.refill()
+
+    def import_cases(self, cases: Sequence[PastCase]) -> None:
+        """Past cases with their votes join the history, all or none."""
+
+        def act(study: Study) -> None:
+            for case in cases:
+                study.import_case(case.key, case.probabilities, case.votes)
+
+        self._write(act, ())
+
+    def tick(self) -> None:
+        """What time brings: questions lapse, cases that wait are handed out, other programs have written."""
+        self.follow()
+        with self._lock:
+            late = self.desk.lapsed(self.clock())
+        for question in late:
+            try:
+                self.expire(question.case, question.expert)
+            except StudyError:  # answered in this very moment
+                continue
+        self.refill()
+        self.wake()
+
+    def refill(self) -> None:
+        """Hand out cases that wait to experts who have time, a few at a time."""
+        for _ in range(REFILLS):
+            if not self._hand_out():
+                return
+
+    def _hand_out(self) -> bool:
+        """Take up one case that waits for somebody who has time; False where there is none."""
+        with self._lock:
+            there = tuple(name for name in self.study.experts if not self._is_away(name))
+            key = next(filter(None, map(self.desk.next_for, self.desk.idle(there))), None)
+            if key is not None:
+                self._write(lambda _: self._advance(key), [key])
+            return key is not None
+
+    def _is_away(self, expert: str) -> bool:
+        return self.study.panel.expert(expert) in self.study.state.away
+
+    def adopt(self, job: Job, predictor: Predictor) -> None:
+        """Put what was learned in force."""
+        self._write(lambda study: study.adopt(job, predictor), ())
+
+    def due(self) -> Job | None:
+        """The fit that should run now."""
+        with self._lock:
+            return self.study.due()
+
+    def decision(self, key: str) -> Decision:
+        """What should happen next to an open case."""
+        with self._lock:
+            return self.study.ask(key)
+
+    def forecast(self, key: str) -> Forecast:
+        """What the panel is expected to decide on an open case."""
+        with self._lock:
+            return self.study.forecast(key)
+
+    def questions(self, expert: str) -> tuple[Question, ...]:
+        """What waits on an expert's desk."""
+        with self._lock:
+            if expert not in self.study.panel.experts:
+                raise NotFoundError(f"no expert {expert!r} in study {self.name!r}")
+            return self.desk.questions(expert)
+
+    def _advance(self, key: str) -> None:
+        """Ask whoever should be asked about a case, or settle it; inside a change."""
+        study = self.study
+        while study.state.open_case(key) is not None:
+            step = study.ask(key, busy=self.desk.full())
+            if isinstance(step, Settle):
+                study.settle(key)  # one that is audited stays open, and everyone else is asked
+                continue
+            if isinstance(step, Query):
+                until = self.clock() + self.stored.config.service.lease_seconds
+                study.lease(key, *step.batch, until=until, why=step)
+                self.desk.sync(study.state, key)  # further cases of the same change find these desks fuller
+                self.desk.wait(key, ())
+            else:
+                self.desk.wait(key, step.away)
+            return
+        for expert in study.pending(key):  # their votes are not needed any more
+            study.expire(key, expert)
+
+    def _write(self, act: Callable[[Study], Answer], keys: Sequence[str]) -> Answer:
+        """Run a change in one transaction, then say that it happened; where it fails, nothing has."""
+        with self._lock:
+            asked = {key: self.desk.experts_of(key) for key in keys}
+            waited = {key: self.desk.waits_for(key) for key in keys}
+            try:
+                answer, alone = self._tried(act)
+            except BaseException:
+                for key, experts in waited.items():
+                    self.desk.sync(self.study.state, key)
+                    self.desk.wait(key, experts)
+                raise
+            for key in keys:
+                self.desk.sync(self.study.state, key)
+            if not alone:
+                self._index()
+            self._announce(self._touched(asked) if alone else frozenset(self.study.panel.experts))
+        self.wake()
+        return answer
+
+    def _tried(self, act: Callable[[Study], Answer]) -> tuple[Answer, bool]:
+        """Run a change, again if another program was first; says whether none was."""
+        for attempt in range(TRIES - 1):
+            try:
+                with self.stored.batch():
+                    return act(self.study), attempt == 0
+            except StaleJournalError:
+                self.stored.refresh()
+                self._index()
+        with self.stored.batch():
+            return act(self.study), False
+
+    def _touched(self, asked: Mapping[str, tuple[str, ...]]) -> frozenset[str]:
+        """Experts whose desks are not as they were; those whose question stays learn of nothing."""
+        return frozenset(who for key, before in asked.items() for who in {*before} ^ {*self.desk.experts_of(key)})
+
+    def _announce(self, experts: frozenset[str]) -> None:
+        self.version += 1
+        self.watcher.changed(self.name, experts)
+
+
+def open_keys(study: Study) -> list[str]:
+    """Open cases, in the order they came."""
+    return [key for key, place in study.state.places.items() if not isinstance(place, int)]

@@ -1,0 +1,118 @@
+"""Learning beside the service: fits run in an executor, one at a time for a study, and are adopted when ready."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+
+from quorate.core.protocols import Predictor
+from quorate.errors import QuorateError, StaleJournalError, StorageError
+from quorate.processes import local_processes
+from quorate.service.live import LiveStudy
+from quorate.study.method import Job
+
+LOG = logging.getLogger("quorate.service")
+NEVER = -1
+"""Stands for a number of events that no study has: what failed is tried again."""
+
+
+def run_job(job: Job) -> Predictor:
+    """Run a fit; this is what happens in the other process."""
+    return job.run()
+
+
+def local_pool() -> ProcessPoolExecutor:
+    """One process that learns, and ends with the service however that ends."""
+    return local_processes(1)
+
+
+def _adopted(live: LiveStudy, job: Job, done: Future[Predictor]) -> tuple[str | None, bool]:
+    """Adopt what was learned; says why that was not possible, if it was not, and whether the same would fail again."""
+    if done.cancelled() or isinstance(done.exception(), BrokenExecutor):
+        return "the learning process has ended", False
+    failed = done.exception()
+    if failed is not None:  # whatever a fit stumbled over, asking goes on
+        return str(failed) if isinstance(failed, QuorateError) else f"{type(failed).__name__}: {failed}", True
+    try:
+        live.adopt(job, done.result())
+    except (StorageError, StaleJournalError) as error:  # the database comes back, others do not write all the time
+        return str(error), False
+    except QuorateError as error:
+        return str(error), True
+    return None, False
+
+
+@dataclass
+class Worker:
+    """Runs what is due; `make` gives an executor, again when the one before has broken."""
+
+    make: Callable[[], Executor] = local_pool
+    _executor: Executor | None = field(default=None, init=False)
+    _running: dict[str, Future[Predictor]] = field(default_factory=dict, init=False)
+    _failed: dict[str, tuple[int, str]] = field(default_factory=dict, init=False)  # events seen, and why
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _closed: bool = field(default=False, init=False)
+
+    def look(self, live: LiveStudy) -> None:
+        """Start the fit of a study that is due, unless one is running or the same has failed before."""
+        if live.name in self._running:
+            return
+        job = live.due()  # outside the lock: whoever holds the study's may be waiting for ours
+        with self._lock:
+            failed = self._failed.get(live.name)
+            if job is None or self._closed or live.name in self._running or (failed and failed[0] == job.seen):
+                return
+            future = self._running[live.name] = self._submit(job)
+        future.add_done_callback(lambda done: self._done(live, job, done))
+
+    def _submit(self, job: Job) -> Future[Predictor]:
+        if self._executor is None:
+            self._executor = self.make()
+        try:
+            return self._executor.submit(run_job, job)
+        except BrokenExecutor:
+            LOG.warning("the learning process has ended; starting another")
+            self._executor = self.make()
+            return self._executor.submit(run_job, job)
+
+    def _done(self, live: LiveStudy, job: Job, done: Future[Predictor]) -> None:
+        """Adopt what was learned; what failed is said once, and tried again when there is more to learn from."""
+        reason: str | None = "adopting it failed"
+        lasting = True
+        try:
+            reason, lasting = _adopted(live, job, done)
+        finally:
+            with self._lock:
+                self._running.pop(live.name, None)
+                self._failed.pop(live.name, None)
+                if reason is not None:
+                    self._failed[live.name] = (job.seen if lasting else NEVER, reason)
+        if reason is None:
+            self.look(live)
+        else:
+            LOG.warning("a fit was not adopted", extra={"fields": {"study": live.name, "fit": job.fit, "why": reason}})
+
+    def forget(self, study: str) -> None:
+        """Forget what failed in a study that is gone; another may come by its name."""
+        with self._lock:
+            self._failed.pop(study, None)
+
+    def problem(self, study: str) -> str | None:
+        """Why the last fit of a study was not adopted, if it was not."""
+        found = self._failed.get(study)
+        return None if found is None else found[1]
+
+    def busy(self, study: str) -> bool:
+        """Whether a fit of a study is running."""
+        return study in self._running
+
+    def close(self) -> None:
+        """Stop learning; a fit that is running is waited for and lost."""
+        with self._lock:
+            self._closed = True
+            executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown(wait=True, cancel_futures=True)

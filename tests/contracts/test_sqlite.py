@@ -1,0 +1,32 @@
+"""The storage contract on SQLite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.databases import SchemaContract, SqlJournalContract, StudiesContract
+from tests.contracts.tampering import TamperingContract
+
+
+class SqliteFixture:
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        return f"sqlite:///{tmp_path / 'studies.db'}"
+
+
+class TestJournal(SqliteFixture, SqlJournalContract):
+    pass
+
+
+class TestStudies(SqliteFixture, StudiesContract):
+    pass
+
+
+class TestSchema(SqliteFixture, SchemaContract):
+    pass
+
+
+class TestTampering(SqliteFixture, TamperingContract):
+    pass

@@ -1,0 +1,155 @@
+"""`quorate study`: the verbs of a study on a database, as a user types them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.program import call
+
+DB = ("--db", "sqlite:///q.db")
+TABLE = "item,ann,ben,cho,p_0,p_1\na,normal,abnormal,normal,.3,.7\nb,abnormal,,abnormal,.2,.8\n"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What the program said, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Program = Callable[..., Done]
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """The program in an empty folder, in this process: it is called many times."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*words: str) -> Done:
+        code = call(monkeypatch, *words)
+        said = capsys.readouterr()
+        return Done(code, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def study(program: Program) -> Program:
+    """The program, with a study `cxr` in its database."""
+    made = program(
+        *("study", "create", "cxr", *DB, "--classes", "normal,abnormal", "--experts", "ann,ben,cho"),
+        *("--classifiers", "densenet", "--max-error", "0.05", "--costs", "ann=2"),
+    )
+    assert made.returncode == 0, made.stderr
+    return program
+
+
+def found(study: Program, *arguments: str) -> Any:
+    done = study("study", *arguments, *DB, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_case_from_opening_to_export(study: Program, tmp_path: Path) -> None:
+    assert study("study", "open", "cxr", "c1", *DB, "--p", "densenet=.2,.8", "--text", "a film").returncode == 0
+    step = found(study, "ask", "cxr", "c1")
+    assert step["step"] == "ask"
+    for vote in ("abnormal", "abnormal", "abnormal"):
+        if step["step"] != "ask":
+            break
+        assert study("study", "tell", "cxr", "c1", step["experts"][0], vote, *DB).returncode == 0
+        step = found(study, "ask", "cxr", "c1")
+    assert step["step"] == "settle"
+    settled = found(study, "settle", "cxr", "c1")
+    assert (settled["event"], settled["outcome"]) == ("settled", "abnormal")
+    shown = found(study, "show", "cxr")
+    assert shown["cases"] == {"open": 0, "settled": 1, "imported": 0}
+    assert shown["fits"] == 1  # it has learned
+    assert study("study", "export", "cxr", *DB, "-o", "cases.csv").returncode == 0
+    with (tmp_path / "cases.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["case"], row["outcome"], row["stopped"]) == ("c1", "abnormal", settled["reason"])
+    assert int(row["human_votes"]) == settled["human_votes"]
+    lines = study("study", "export", "cxr", *DB, "--format", "jsonl").stdout.splitlines()
+    assert json.loads(lines[0])["case"] == "c1"
+    assert study("db", "verify", *DB).returncode == 0
+
+
+def test_votes_change_and_go(study: Program) -> None:
+    study("study", "open", "cxr", "c1", *DB)
+    study("study", "tell", "cxr", "c1", "ann", "normal", *DB)
+    again = study("study", "tell", "cxr", "c1", "ann", "abnormal", *DB)
+    assert again.returncode == 1
+    assert "has voted 'normal' on case 'c1' already" in again.stderr
+    for verb in (("amend", "cxr", "c1", "ann", "abnormal"), ("withdraw", "cxr", "c1", "ann")):
+        assert study("study", *verb, *DB).returncode == 0
+    assert study("study", "abstain", "cxr", "c1", "ann", *DB).returncode == 0
+    assert "ann" not in found(study, "forecast", "cxr", "c1")["votes"]
+    for expert in ("ben", "cho"):
+        study("study", "tell", "cxr", "c1", expert, "normal", *DB)
+    found(study, "settle", "cxr", "c1")
+    assert study("study", "reopen", "cxr", "c1", *DB, "--whole").returncode == 0
+    assert found(study, "ask", "cxr", "c1")["step"] == "settle"
+
+
+def test_past_votes_come_in_whole_or_not_at_all(study: Program, tmp_path: Path) -> None:
+    (tmp_path / "past.csv").write_text(TABLE, encoding="utf-8")
+    (tmp_path / "bad.csv").write_text(TABLE + "c,odd,,normal,.5,.5\n", encoding="utf-8")
+    refused = study("study", "import", "cxr", "bad.csv", *DB)
+    assert refused.returncode == 1
+    assert "row 3" in refused.stderr
+    assert "'odd'" in refused.stderr
+    assert study("study", "import", "cxr", "past.csv", *DB).returncode == 0
+    assert found(study, "show", "cxr")["cases"]["imported"] == 2
+    twice = study("study", "import", "cxr", "past.csv", *DB)
+    assert "case 'a' is in the study already" in twice.stderr
+
+
+def test_panels_change(study: Program) -> None:
+    for verb in (
+        ("add-expert", "cxr", "dan", "--cost", "3"),
+        ("retire-expert", "cxr", "ann"),
+        ("replace-classifier", "cxr", "densenet", "vit"),
+    ):
+        assert study("study", *verb, *DB).returncode == 0
+    shown = found(study, "show", "cxr")
+    assert (shown["experts"], shown["classifiers"]) == (["ben", "cho", "dan"], ["vit"])
+
+
+def test_studies_are_listed_and_deleted(study: Program) -> None:
+    assert found(study, "list") == ["cxr"]
+    assert study("study", "delete", "cxr", *DB, "--yes").returncode == 0
+    assert found(study, "list") == []
+    gone = study("study", "show", "cxr", *DB)
+    assert (gone.returncode, "no study 'cxr'" in gone.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "code"),
+    [
+        (("open", "cxr", "c1", "--p", "densenet=.2,x"), "expected CLASSIFIER=P,P with a number a class", 2),
+        (("open", "cxr", "c1", "--p", "densenet=.2,.2"), "probabilities sum to 0.4", 1),
+        (("ask", "cxr", "nope"), "case 'nope' was never opened", 1),
+        (("tell", "cxr", "nope", "zed", "normal"), "case 'nope' was never opened", 1),
+        (("export", "cxr", "--format", "xls"), "expected csv or jsonl", 2),
+    ],
+)
+def test_what_is_wrong_is_said(study: Program, arguments: tuple[str, ...], message: str, code: int) -> None:
+    done = study("study", *arguments, *DB)
+    assert done.returncode == code
+    assert message in done.stderr
+
+
+def test_a_database_that_is_not_there_is_named(program: Program) -> None:
+    done = program("study", "list", "--db", "sqlite:///none.db")
+    assert done.returncode == 1
+    assert "none.db" in done.stderr

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from quorate.service.tokens import Kind, Tokens, first_link, new_secret, same_text
+from quorate.storage.accounts import Accounts
+
+if TYPE_CHECKING:
+    from tests.unit.service.conftest import Clock
+
+
+def test_secrets_are_long_random_and_fit_into_addresses(tokens: Tokens) -> None:
+    ann = tokens.accounts.create_user("ann", "expert")
+    issued = tokens.issue_api(ann.id, label="robot")
+    assert re.fullmatch(r"quo_[A-Za-z0-9_-]{43}", issued.secret)
+    assert len({new_secret() for _ in range(100)}) == 100
+    assert issued.token.label == "robot"
+
+
+def test_neither_secret_nor_digest_is_shown_or_stored_in_clear(tokens: Tokens) -> None:
+    ann = tokens.accounts.create_user("ann", "expert")
+    issued = tokens.issue_api(ann.id)
+    assert issued.secret not in repr(issued)
+    assert issued.token.digest not in repr(issued)
+    assert issued.secret not in issued.token.digest
+    assert "kind='api'" in repr(issued)
+
+
+def test_a_secret_is_known_again_by_its_kind_and_key_alone(tokens: Tokens) -> None:
+    accounts = tokens.accounts
+    ann = accounts.create_user("ann", "expert")
+    issued = {"session": tokens.issue_session(ann.id, by="password"), "api": tokens.issue_api(ann.id)}
+    issued["link"] = tokens.issue_link(ann.id)
+    kinds: tuple[Kind, ...] = ("session", "api", "link")
+    for kind in kinds:
+        for other in kinds:
+            grant = tokens.read(kind, issued[other].secret)
+            assert (grant is not None) == (kind == other)
+    assert Tokens(accounts, bytes(32)).read("api", issued["api"].secret) is None
+    assert tokens.read("api", issued["api"].token.digest) is None
+    assert tokens.read("api", "x" * 10**6) is None
+
+
+def test_lifetimes(tokens: Tokens, clock: Clock) -> None:
+    ann = tokens.accounts.create_user("ann", "expert")
+    start = clock.now
+    lives: dict[str, timedelta | None] = {
+        "session": timedelta(hours=12),
+        "link": timedelta(minutes=15),
+        "api": None,
+        "short": timedelta(days=2),
+    }
+    issued = {
+        "session": tokens.issue_session(ann.id, by="password"),
+        "link": tokens.issue_link(ann.id),
+        "api": tokens.issue_api(ann.id),
+        "short": tokens.issue_api(ann.id, lifetime=timedelta(days=2)),
+    }
+    for name, life in lives.items():
+        assert issued[name].token.expires_at == (None if life is None else start + life)
+    clock.pass_by(hours=12)
+    assert tokens.read("session", issued["session"].secret) is None
+    assert tokens.read("api", issued["api"].secret) is not None
+
+
+def test_a_link_is_spent_once_for_a_session(tokens: Tokens) -> None:
+    ann = tokens.accounts.create_user("ann", "expert")
+    link = tokens.issue_link(ann.id)
+    spent = tokens.spend_link(link.secret)
+    assert spent is not None
+    session, grant = spent
+    assert grant.user == ann
+    again = tokens.read("session", session.secret)
+    assert again is not None
+    assert again.token.label == "link"
+    assert tokens.spend_link(link.secret) is None
+    assert tokens.spend_link("x" * 10**6) is None
+
+
+def test_a_new_link_ends_those_before(tokens: Tokens) -> None:
+    ann = tokens.accounts.create_user("ann", "expert")
+    old, new = tokens.issue_link(ann.id), tokens.issue_link(ann.id)
+    assert tokens.read("link", old.secret) is None
+    assert tokens.read("link", new.secret) is not None
+
+
+def test_proofs_differ_by_session_purpose_and_key(tokens: Tokens) -> None:
+    proofs = {tokens.csrf("a"), tokens.csrf("b"), tokens.form_proof("a"), Tokens(tokens.accounts, bytes(32)).csrf("a")}
+    assert len(proofs) == 4
+    assert tokens.csrf("a") == tokens.csrf("a")
+    assert tokens.form_fits("a", tokens.form_proof("a"))
+    assert not tokens.form_fits("a", tokens.form_proof("b"))
+
+
+@pytest.mark.parametrize("given", ["", "ab", "abd", "äbc", "\ud800"])
+def test_texts_are_compared_whatever_they_hold(given: str) -> None:
+    assert same_text("abc", "abc")
+    assert not same_text("abc", given)
+
+
+def test_the_first_start_gives_a_link_to_a_new_admin(tokens: Tokens, clock: Clock) -> None:
+    first = first_link(tokens)
+    assert first is not None
+    issued, user = first
+    assert (user.name, user.role, user.password) == ("admin", "admin", None)
+    assert issued.token.expires_at == clock.now + timedelta(hours=24)
+    assert tokens.read("link", issued.secret) is not None
+
+
+def test_a_start_before_the_first_link_was_used_gives_another(tokens: Tokens) -> None:
+    first, second = first_link(tokens), first_link(tokens)
+    assert first is not None
+    assert second is not None
+    assert tokens.read("link", first[0].secret) is None
+    assert tokens.spend_link(second[0].secret) is not None
+    assert first_link(tokens) is None
+    assert len(tokens.accounts.users()) == 1
+
+
+@pytest.mark.parametrize("step", ["password", "token", "second admin"])
+def test_no_first_link_once_there_is_another_way_in(tokens: Tokens, step: str) -> None:
+    accounts: Accounts = tokens.accounts
+    admin = accounts.create_user("admin", "admin")
+    match step:
+        case "password":
+            accounts.set_password(admin.id, "hash")
+        case "token":
+            tokens.issue_api(admin.id)
+        case _:
+            accounts.create_user("ann", "admin")
+    assert first_link(tokens) is None
+
+
+def test_experts_alone_do_not_keep_the_first_admin_out(tokens: Tokens) -> None:
+    tokens.accounts.create_user("ann", "expert")
+    first = first_link(tokens)
+    assert first is not None
+    assert (first[1].name, first[1].role) == ("admin", "admin")
