@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench sbc streams results clean
+.PHONY: help run test check bench faults sbc streams results clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -37,6 +37,9 @@ check: .venv/.dev  ## format, lint, types, layers and the test suite
 
 bench: .venv/.dev  ## the benchmark table; on the shared panels where QUORATE_DATA names them
 	$(BIN)/python -m benchmarks.bench
+
+faults: .venv/.dev .venv/.system  ## kill the server at 100 random moments while people vote, on both databases
+	QUORATE_KILLS=50 $(BIN)/python -m pytest tests/faults
 
 sbc: .venv/.dev  ## the long simulation-based calibration of both samplers; goes on where it stopped
 	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl

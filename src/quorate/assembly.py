@@ -330,6 +330,8 @@ def _window(size: int | None, settings: Settings | EvidenceSettings) -> int | No
             f"window {size} is more than setting cases = {settings.cases}, the most that model 'evidence' learns from; "
             "give a smaller window or raise cases"
         )
+    if size is None and isinstance(settings, EvidenceSettings):
+        return settings.cases  # it learns from no more: the rest need not be sent to where it learns
     return size
 
 

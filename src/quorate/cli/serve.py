@@ -91,6 +91,7 @@ def _run(
     import uvicorn
 
     from quorate.errors import InputError
+    from quorate.models.parts import work_alone
     from quorate.service.app import create_app, open_hall
     from quorate.service.logs import configure
 
@@ -103,6 +104,7 @@ def _run(
     shown = f"[{host}]" if ":" in host else host
     address = base_url or f"http://{shown}:{listener.getsockname()[1]}"
     configure()
+    work_alone()  # every request has a thread of its own; learning has a process
     hall = open_hall(db, base_url=address, key_file=key_file, make_executor=make_executor)  # type: ignore[arg-type]
     app = create_app(hall, image_origins=image_origins, demo=demo)
 

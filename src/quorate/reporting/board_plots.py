@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
 WIDTH = 4.7
 """Inches; narrow, so that the letters can still be read on a phone."""
+FLOORS = {
+    0.9: (0.9, 0.92, 0.94, 0.96, 0.98, 1.0),
+    0.5: (0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    0.0: (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
+}
+"""Where an axis of probabilities may begin, and its ticks then."""
 SLANT = 50
 """Letters that fit under a map of pairs side by side; longer rows of names are slanted."""
 LIGHT = 0.62
@@ -116,8 +122,8 @@ def errors(stated: float | None, audit: Audit, allowed: float) -> Figure:
 def reliability_diagram(audit: Audit) -> Figure:
     """How sure audited cases were, against how often that was right; on the line, what is stated is true."""
     figure, axes = blank(WIDTH, 3.5)
-    low = min([found.low for found in audit.bins], default=0.5)
-    floor = 0.5 if low >= 0.5 else 0.0
+    lowest = min([found.stated for found in audit.bins], default=0.5)
+    floor, ticks = next((floor, ticks) for floor, ticks in FLOORS.items() if floor < lowest or floor == 0.0)
     axes.plot([floor, 1], [floor, 1], color=MUTED, linewidth=1.2, linestyle=(0, (5, 3)), label="what is stated is true")
     most = max([found.cases for found in audit.bins], default=1)
     for number, found in enumerate(audit.bins):
@@ -135,7 +141,6 @@ def reliability_diagram(audit: Audit) -> Figure:
         )
     axes.set_xlim(floor, 1.0)
     axes.set_ylim(min([floor, *(exact_interval(round(b.right * b.cases), b.cases)[0] for b in audit.bins)]), 1.0)
-    ticks = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0) if floor else (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     percent_ticks(axes.xaxis, ticks)
     percent_ticks(axes.yaxis, [tick for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0) if tick >= axes.get_ylim()[0]])
     grid(axes, "y")

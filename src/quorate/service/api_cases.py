@@ -135,6 +135,8 @@ def vote(study: str, case: CaseKey, body: VoteIn, hall: TheHall, who: Who, later
     """An expert votes; the same vote twice is one vote, and another replaces it only with `amend`."""
     check_voice(who, study, body.expert)
     live = hall.study(study)
+    if may(who, Right.SEE_STUDIES):
+        known_case(live, case)
     if not (body.amend and may_change_vote(who, study, body.expert) and has_voted(live, case, body.expert)):
         check_seat(who, live, case, body.expert)
     live.vote(case, body.expert, body.vote, amend=body.amend)

@@ -33,6 +33,8 @@ from quorate.storage.database import Database
 
 ABOUT = "quorate asks the experts of a panel about cases, and stops as soon as the stated error is low enough."
 LARGEST_BODY = 34 * 2**20  # a table to be imported, and its envelope
+DOCUMENTED = (400, 401, 403, 404, 409, 413, 422, 503)
+"""Errors that every operation may answer with."""
 operation = APIRouter(include_in_schema=False)
 
 
@@ -73,7 +75,7 @@ def create_app(hall: Hall, *, image_origins: Sequence[str] = (), demo: bool = Fa
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={code: {"description": "an error", "model": problems.Answer} for code in (401, 403, 404, 409, 422)},
+        responses={code: {"description": "an error", "model": problems.Answer} for code in DOCUMENTED},
     )
     app.state.hall = hall
     access.install(app, hall.access)

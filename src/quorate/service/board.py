@@ -75,7 +75,7 @@ class Board:
     no_human: int  # settled cases that no person saw
     unsure: int  # settled because of a limit or a budget, above the allowed error
     savings: Savings
-    stated_error: float | None  # mean over settled cases
+    stated_error: float | None  # mean over settled cases; of audited ones, before everyone was asked
     audit: Audit
     under_audit: int  # audited cases whose panel has not finished voting
     experts: tuple[ExpertLine, ...]
@@ -107,7 +107,7 @@ def board(live: LiveStudy, *, running: bool = False, problem: str | None = None)
         no_human=sum(one.human_votes == 0 for one in settled),
         unsure=sum(not one.kept for one in settled),
         savings=_savings(state, settled),
-        stated_error=float(np.mean([one.stated_error for one in settled])) if settled else None,
+        stated_error=float(np.mean([_stated(state, one) for one in settled])) if settled else None,
         audit=audited(checked),
         under_audit=under,
         experts=_experts(state, loads, len(settled)),
@@ -132,6 +132,12 @@ def _audits(state: State, target: Target) -> tuple[list[Checked], int]:
         right = float(shares[target.outcomes.index(would_be.outcome)])
         checked.append(Checked(would_be.probability, would_be.stated_error, right))
     return checked, under
+
+
+def _stated(state: State, settled: Settled) -> float:
+    """The error stated when asking would have stopped: an audit goes on to where none is left."""
+    would_be = state.audits.get(settled.key)
+    return settled.stated_error if would_be is None else would_be.stated_error
 
 
 def _savings(state: State, settled: list[Settled]) -> Savings:

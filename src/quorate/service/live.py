@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -55,11 +56,16 @@ class LiveStudy:
     wake: Callable[[], None] = lambda: None  # called when a fit may be due
     desk: Desk = field(init=False)
     version: int = field(default=0, init=False)  # grows with every change that is seen here
+    _shown: Study = field(init=False, repr=False)  # as it was after the last change that is stored
+    _desks: Mapping[str, tuple[Question, ...]] = field(
+        default_factory=dict, init=False, repr=False
+    )  # as they were then
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.desk = Desk(self.stored.config.service.max_open)
         self.desk.sync_all(self.study.state)
+        self._publish(self.study.panel.experts)
 
     @property
     def name(self) -> str:
@@ -72,9 +78,8 @@ class LiveStudy:
         return self.stored.study
 
     def read(self, look: Callable[[Study], Answer]) -> Answer:
-        """What a look at the study finds, with nothing changing meanwhile."""
-        with self._lock:
-            return look(self.study)
+        """What a look at the study finds, with nothing changing meanwhile; it waits for no change to be stored."""
+        return look(self._shown)
 
     def follow(self) -> bool:
         """Take in what other programs wrote to the study; says whether there was anything."""
@@ -97,6 +102,12 @@ class LiveStudy:
         """Set up the desks anew; open cases that nobody was asked about wait for somebody."""
         self.desk.sync_all(self.study.state)
         self._resume()
+        self._publish(self.study.panel.experts)
+
+    def _publish(self, experts: Iterable[str]) -> None:
+        """Show what is stored by now, and the desks of some experts as they are by now."""
+        self._shown = copy.copy(self.study)  # all that it holds is replaced, never changed
+        self._desks = {**self._desks, **{name: self.desk.questions(name) for name in experts}}
 
     def _resume(self) -> None:
         for key in open_keys(self.study):
@@ -279,22 +290,18 @@ class LiveStudy:
         with self._lock:
             return self.study.due()
 
-    def decision(self, key: str) -> Decision:
-        """What should happen next to an open case."""
+    def outlook(self, key: str) -> tuple[Forecast, Decision] | None:
+        """What the panel is expected to decide on a case, and what should happen next to it; None if it is not open."""
         with self._lock:
-            return self.study.ask(key)
-
-    def forecast(self, key: str) -> Forecast:
-        """What the panel is expected to decide on an open case."""
-        with self._lock:
-            return self.study.forecast(key)
+            if self.study.state.open_case(key) is None:
+                return None
+            return self.study.forecast(key), self.study.ask(key)
 
     def questions(self, expert: str) -> tuple[Question, ...]:
         """What waits on an expert's desk."""
-        with self._lock:
-            if expert not in self.study.panel.experts:
-                raise NotFoundError(f"no expert {expert!r} in study {self.name!r}")
-            return self.desk.questions(expert)
+        if expert not in self._shown.panel.experts:
+            raise NotFoundError(f"no expert {expert!r} in study {self.name!r}")
+        return self._desks.get(expert, ())
 
     def _advance(self, key: str) -> None:
         """Ask whoever should be asked about a case, or settle it; inside a change."""
@@ -352,6 +359,7 @@ class LiveStudy:
         return frozenset(who for key, before in asked.items() for who in {*before} ^ {*self.desk.experts_of(key)})
 
     def _announce(self, experts: frozenset[str]) -> None:
+        self._publish(experts)
         self.version += 1
         self.watcher.changed(self.name, experts)
 

@@ -162,7 +162,7 @@ def moment(seconds: float | None) -> str | None:
 def inbox(live: LiveStudy, expert: str, *, most: int | None = None) -> InboxView:
     """An expert's desk, or the oldest questions on it."""
     questions = live.questions(expert)[:most]
-    shown = {question.case: listing.find(live.stored.db, live.stored.id, question.case) for question in questions}
+    shown = listing.shown(live.stored.db, live.stored.id, [question.case for question in questions])
 
     def look(study: Study) -> InboxView:
         panel, who = study.panel, study.panel.expert(expert)
@@ -173,16 +173,12 @@ def inbox(live: LiveStudy, expert: str, *, most: int | None = None) -> InboxView
             classes=panel.classes,
             away=who in study.state.away,
             questions=tuple(
-                QuestionView(live.name, one.case, expert, panel.classes, _show(shown[one.case]), moment(one.until))
+                QuestionView(live.name, one.case, expert, panel.classes, shown[one.case], moment(one.until))
                 for one in questions
             ),
         )
 
     return live.read(look)
-
-
-def _show(record: CaseRecord | None) -> Show | None:
-    return None if record is None else record.show
 
 
 def forecast_view(forecast: Forecast) -> ForecastView:
@@ -272,10 +268,10 @@ def case_view(live: LiveStudy, key: str) -> CaseView:
     if record is None:
         raise NotFoundError(f"no case {key!r} in study {live.name!r}")
     told = listing.timeline(live.stored.db, live.stored.id, key)
+    expected = live.outlook(key)
 
     def look(study: Study) -> CaseView:
         case, panel = study.state.known(key), study.panel
-        is_open = study.state.open_case(key) is not None
         return CaseView(
             line=case_line(record, study),
             show=record.show,
@@ -284,8 +280,8 @@ def case_view(live: LiveStudy, key: str) -> CaseView:
             panel=tuple(name for name, there in zip(panel.experts, case.available, strict=False) if there),
             pending=study.pending(key),
             would_be=_would_be(record.would_be),
-            forecast=forecast_view(study.forecast(key)) if is_open else None,
-            next=next_view(study.ask(key)) if is_open else None,
+            forecast=None if expected is None else forecast_view(expected[0]),
+            next=None if expected is None else next_view(expected[1]),
             story=tuple(_step(at, event, panel) for _, at, event in told),
         )
 

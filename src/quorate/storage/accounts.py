@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING
 
-from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, and_, delete, insert, or_, select, update
+from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, and_, bindparam, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import AccountError, InputError, NotFoundError
@@ -31,7 +31,7 @@ from quorate.study.events import Joined
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import BindParameter, ColumnElement, Connection
 
     from quorate.storage.database import Database
 
@@ -169,7 +169,7 @@ class Accounts:
     def spend_link(self, link: str, session: str, *, label: str, expires_at: datetime) -> Grant | None:
         """Use up a sign-in link and begin a session, in one step; None if the link is dead. Of two at once one wins."""
         now = self.clock()
-        unused = (TOKENS.c.digest == link, TOKENS.c.kind == "link", *_live(now))
+        unused = (TOKENS.c.digest == link, TOKENS.c.kind == "link", *_live(text_of(now)))
         with self.db.writing() as connection:
             owner = connection.execute(
                 update(TOKENS).where(*unused).values(used_at=text_of(now)).returning(TOKENS.c.user_id)
@@ -277,21 +277,24 @@ def _added(
     return token_of(connection.execute(insert(TOKENS).values(values).returning(*TOKENS.c)).one())
 
 
-def _live(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    unexpired = or_(TOKENS.c.expires_at.is_(None), TOKENS.c.expires_at > text_of(now))
+def _live(now: str | BindParameter[str]) -> tuple[ColumnElement[bool], ...]:
+    unexpired = or_(TOKENS.c.expires_at.is_(None), TOKENS.c.expires_at > now)
     return (TOKENS.c.revoked_at.is_(None), TOKENS.c.used_at.is_(None), unexpired)
 
 
+_GRANT = (  # put together once: every request needs it
+    select(TOKENS, USERS, STUDIES.c.name, SEATS.c.expert)
+    .set_label_style(LABEL_STYLE_TABLENAME_PLUS_COL)
+    .join(USERS, USERS.c.id == TOKENS.c.user_id)
+    .outerjoin(SEATS, SEATS.c.user_id == USERS.c.id)
+    .outerjoin(STUDIES, STUDIES.c.id == SEATS.c.study_id)
+    .where(TOKENS.c.digest == bindparam("digest"), TOKENS.c.kind == bindparam("kind"), ~USERS.c.disabled)
+    .where(*_live(bindparam("now")))
+)
+
+
 def _grant(connection: Connection, kind: str, digest: str, now: datetime) -> Grant | None:
-    wanted = (
-        select(TOKENS, USERS, STUDIES.c.name, SEATS.c.expert)
-        .set_label_style(LABEL_STYLE_TABLENAME_PLUS_COL)
-        .join(USERS, USERS.c.id == TOKENS.c.user_id)
-        .outerjoin(SEATS, SEATS.c.user_id == USERS.c.id)
-        .outerjoin(STUDIES, STUDIES.c.id == SEATS.c.study_id)
-        .where(TOKENS.c.digest == digest, TOKENS.c.kind == kind, ~USERS.c.disabled, *_live(now))
-    )
-    rows = connection.execute(wanted).all()
+    rows = connection.execute(_GRANT, {"kind": kind, "digest": digest, "now": text_of(now)}).all()
     if not rows:
         return None
     user = user_of(rows[0], "users_")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, insert, select, update
-from sqlalchemy.engine import Connection, Row
+from sqlalchemy.engine import Connection
 from sqlalchemy.exc import IntegrityError
 
 from quorate.errors import InputError, NotFoundError, StaleJournalError, StudyError
@@ -110,7 +110,7 @@ class SqlJournal:
         self._check(connection.execute(_LOCKED, {"study": self.study_id}).one_or_none())
         return connection
 
-    def _check(self, found: Row[tuple[int, str]] | None) -> None:
+    def _check(self, found: Sequence[Any] | None) -> None:
         if found is None:
             raise NotFoundError(f"study {self.name!r} was deleted from {self.db.url} meanwhile")
         if tuple(found) != self.seen:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, bindparam, func, select
 
+from quorate.core.case import Show
 from quorate.errors import InputError
 from quorate.storage.codec import event_from_text
 from quorate.storage.database import Database
-from quorate.storage.records import CaseRecord, from_row
+from quorate.storage.records import CaseRecord, from_row, show_of
 from quorate.storage.schema import CASES, EVENTS, STATES
 from quorate.study.events import Event
 
@@ -17,11 +18,24 @@ LONGEST_PAGE = 1000
 _AT_A_TIME = 500
 
 
+_FOUND = select(CASES).where(CASES.c.study_id == bindparam("study"), CASES.c.key == bindparam("case"))
+_SHOWN = select(CASES.c.show).where(CASES.c.study_id == bindparam("study"), CASES.c.key == bindparam("case"))
+
+
 def find(db: Database, study_id: int, key: str) -> CaseRecord | None:
     """The record of one case; None where there is none."""
     with db.reading() as connection:
-        row = connection.execute(_of(study_id).where(CASES.c.key == key)).mappings().one_or_none()
+        row = connection.execute(_FOUND, {"study": study_id, "case": key}).mappings().one_or_none()
     return None if row is None else from_row(row)
+
+
+def shown(db: Database, study_id: int, keys: Sequence[str]) -> dict[str, Show | None]:
+    """What experts are shown of some cases."""
+    if not keys:
+        return {}
+    with db.reading() as connection:
+        found = {key: connection.execute(_SHOWN, {"study": study_id, "case": key}).scalar_one_or_none() for key in keys}
+    return {key: show_of(key, text) for key, text in found.items()}
 
 
 def timeline(db: Database, study_id: int, key: str) -> list[tuple[int, str, Event]]:

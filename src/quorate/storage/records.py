@@ -181,8 +181,13 @@ def from_row(row: Any) -> CaseRecord:
     """The record of a row of the read table."""
     columns = {name: row[name] for name in CaseRecord.__dataclass_fields__}
     what = f"case {columns['key']!r} in the read table"
-    would_be, show = columns["would_be"], columns["show"]
+    would_be = columns["would_be"]
     columns["would_be"] = None if would_be is None else from_plain(Audited, plain(would_be, what))
-    columns["show"] = None if show is None else from_plain(Show, plain(show, what))
+    columns["show"] = show_of(columns["key"], columns["show"])
     columns["asked"] = tuple(Answer(*one) for one in plain(columns["asked"], what))
     return CaseRecord(**columns)
+
+
+def show_of(key: str, text: str | None) -> Show | None:
+    """What experts are shown of a case, as it is stored."""
+    return None if text is None else from_plain(Show, plain(text, f"case {key!r} in the read table"))

@@ -26,6 +26,8 @@ MANY = 1e12
 """Nodes are integrated over without noise: as if by so many latents."""
 LONG = 500
 """With more cases than this no more particles are made for a single decision: it would take too long."""
+KEPT = 2**20
+"""Numbers in the tables of recent cases that are kept: forecasts of a case come again with its next vote."""
 FINER = 4
 """How many times as many particles and sampled votes a less noisy forecast has."""
 
@@ -82,7 +84,8 @@ class EvidencePredictor:
         if classes ** len(everyone) <= TABLE_LIMIT:
             memo = (case.key, case.probabilities, case.available)
             if memo not in self._tables:
-                self._tables.clear()  # a case's forecasts come one after the other
+                if (len(self._tables) + 1) * len(self.particles.theta) * classes ** len(everyone) > KEPT:
+                    self._tables.clear()
                 self._tables[memo] = self._table(case, everyone)
             return self._tables[memo]
         return self._sample(rng, case)
