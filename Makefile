@@ -39,7 +39,7 @@ bench: .venv/.dev  ## the benchmark table; on the shared panels where QUORATE_DA
 	$(BIN)/python -m benchmarks.bench
 
 faults: .venv/.dev .venv/.system  ## kill the server at 100 random moments while people vote, on both databases
-	QUORATE_KILLS=50 $(BIN)/python -m pytest tests/faults
+	QUORATE_KILLS=50 $(BIN)/python -m pytest -n 2 tests/faults
 
 sbc: .venv/.dev  ## the long simulation-based calibration of both samplers; goes on where it stopped
 	$(BIN)/python -m tests.statistics.sbc --out $(OUT)/sbc.jsonl

@@ -25,6 +25,7 @@ from benchmarks.growth import growth
 from benchmarks.panels import panels
 from benchmarks.replays import replays
 from benchmarks.sampler import gibbs_speed, large_panel, nuts_speed
+from benchmarks.service import service
 
 
 def import_time() -> Iterator[Figure]:
@@ -50,6 +51,7 @@ def parts(*, quick: bool) -> dict[str, Callable[[], Iterator[Figure]]]:
         "evidence": lambda: evidence(found, cases),
         "panels": lambda: large(quick=quick),
         "histories": lambda: histories(quick=quick),
+        "service": lambda: service(quick=quick),
     }
 
 

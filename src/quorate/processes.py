@@ -9,14 +9,18 @@ import threading
 from concurrent.futures import ProcessPoolExecutor
 
 
-def local_processes(number: int) -> ProcessPoolExecutor:
-    """An executor of so many processes, none of which outlives this one, however it ends."""
+def local_processes(number: int, *, niceness: int = 0) -> ProcessPoolExecutor:
+    """An executor of so many processes, none of which outlives this one, however it ends.
+
+    The higher their niceness, the more they stand back where others need the processors too.
+    """
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(number, mp_context=context, initializer=_leave_with_parent)
+    return ProcessPoolExecutor(number, mp_context=context, initializer=_begin, initargs=(niceness,))
 
 
-def _leave_with_parent() -> None:
+def _begin(niceness: int) -> None:
     """End this worker, without a word, on an interrupt and when the process that started it is gone."""
+    os.nice(niceness)
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))  # a terminal interrupts workers too; the parent speaks
     parent = multiprocessing.parent_process()
 

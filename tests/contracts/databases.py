@@ -327,6 +327,39 @@ class StudiesContract(DatabaseFixtures):
         assert predictor_to_npz(there.study.predictor) == predictor_to_npz(here.study.predictor)
         assert db.verify() == []
 
+    def test_a_refresh_that_fails_takes_in_nothing(
+        self, db: Database, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        here = studies.create(db, "cxr", LEARNING)
+        with Database.open(url) as elsewhere:
+            there = studies.load(elsewhere, "cxr")
+            learned(there.study, 0, 2)
+
+        def gone(*_: object) -> None:
+            raise StorageError("the database has gone away")
+
+        for part in ("quorate.storage.journal.event_from_text", "quorate.storage.draws.predictor_from_npz"):
+            with monkeypatch.context() as broken:
+                broken.setattr(part, gone)
+                with pytest.raises(StorageError):
+                    here.refresh()
+            assert (len(here.journal), here.study.state.events) == (0, 0)
+            with pytest.raises(StaleJournalError):
+                here.study.open("blind", {"net": [0.5, 0.5]})
+        assert here.refresh() == len(there.journal)
+        assert here.study.state == there.study.state
+
+    def test_others_can_write_while_one_thinks(self, db: Database, stored: StoredStudy) -> None:
+        other = studies.create(db, "other", COUNTING)
+        with stored.batch():
+            stored.study.open("slow", {"net": [0.5, 0.5]})
+            done = threading.Thread(target=lambda: other.study.open("quick", {"net": [0.5, 0.5]}))
+            done.start()
+            done.join(5)
+            assert not done.is_alive()
+        assert len(stored.journal) == len(other.journal) == 1
+        assert db.verify() == []
+
     def test_a_fit_that_others_overtook_changes_nothing(self, db: Database) -> None:
         one = studies.create(db, "cxr", LEARNING)
         learned(one.study, 0, 1)

@@ -25,6 +25,7 @@ class Desk:
     _open: dict[str, dict[str, Question]] = field(default_factory=dict)  # by expert, then case
     _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # experts by case
     _waiting: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by case: the experts it waits for
+    _unseen: dict[str, None] = field(default_factory=dict)  # those of them that were not looked at yet
 
     def sync(self, state: State, key: str) -> None:
         """Take in what a state says of one case."""
@@ -37,11 +38,11 @@ class Desk:
         if waiting.pending:
             self._asked[key] = waiting.pending
         if state.open_case(key) is None:
-            self._waiting.pop(key, None)
+            self.wait(key, ())
 
     def sync_all(self, state: State) -> None:
         """Begin anew from a state."""
-        self._open, self._asked, self._waiting = {}, {}, {}
+        self._open, self._asked, self._waiting, self._unseen = {}, {}, {}, {}
         for key in state.asked:
             self.sync(state, key)
 
@@ -76,10 +77,20 @@ class Desk:
 
     def wait(self, key: str, experts: tuple[str, ...]) -> None:
         """A case waits until one of some experts can be asked; one that waits already keeps its turn."""
+        self._unseen.pop(key, None)
         if experts:
             self._waiting[key] = experts
         else:
             self._waiting.pop(key, None)
+
+    def arrive(self, key: str, experts: tuple[str, ...]) -> None:
+        """A case that was not looked at yet waits for any of some experts, if it needs one at all."""
+        self.wait(key, experts)
+        self._unseen[key] = None
+
+    def unseen(self) -> str | None:
+        """The first case that waits to be looked at."""
+        return next(iter(self._unseen), None)
 
     def waits_for(self, key: str) -> tuple[str, ...]:
         """The experts that a case waits for."""

@@ -17,6 +17,8 @@ from quorate.storage.config import ServiceSettings, StudyConfig
 
 MOST_AT_ONCE = 1000
 LONG = 10_000
+RESERVED = frozenset({"new", ".", ".."})
+"""Names that addresses of pages begin with."""
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_KEY, pattern=PART)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_NAME, pattern=PART)]
@@ -52,6 +54,8 @@ class CaseIn(Form):
 
     def arrival(self) -> Arrival:
         """The case as the study takes it."""
+        if self.key in (".", ".."):
+            raise InputError(f"a case's key of {self.key!r} has no address; expected another one")
         show = None if self.show is None else Show(self.show.text, self.show.image, self.show.link)
         there = None if self.available is None else tuple(self.available)
         return Arrival(self.key, dict(self.probabilities), there, show)
@@ -99,6 +103,8 @@ class StudyIn(Form):
 
     def config(self) -> StudyConfig:
         """The study's configuration; what does not fit together is refused."""
+        if self.name in RESERVED:
+            raise InputError(f"a study cannot be named {self.name!r}; that is an address of its own")
         if self.min_votes == 0 and not self.no_human_accepted:
             raise InputError(
                 "min_votes is 0, so cases may settle that no person has seen; send no_human_accepted: true if that is "

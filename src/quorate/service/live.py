@@ -112,7 +112,7 @@ class LiveStudy:
     def _resume(self) -> None:
         for key in open_keys(self.study):
             if not self.desk.asked(key):
-                self.desk.wait(key, self.study.experts)
+                self.desk.arrive(key, self.study.experts)
 
     def open(self, arrivals: Sequence[Arrival]) -> list[str]:
         """Cases arrive, all or none, and the first questions are asked; gives the keys that are new.
@@ -139,7 +139,7 @@ class LiveStudy:
         with self._lock:
             new = self._write(act, ())
             for key in new:
-                self.desk.wait(key, self.study.experts)
+                self.desk.arrive(key, self.study.experts)
         self.refill()
         return new
 
@@ -274,6 +274,8 @@ class LiveStudy:
         with self._lock:
             there = tuple(name for name in self.study.experts if not self._is_away(name))
             key = next(filter(None, map(self.desk.next_for, self.desk.idle(there))), None)
+            if key is None and self.study.method.rules.min_votes == 0:  # it may settle although nobody has time
+                key = self.desk.unseen()
             if key is not None:
                 self._write(lambda _: self._advance(key), [key])
             return key is not None

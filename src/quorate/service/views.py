@@ -11,6 +11,7 @@ from quorate.core.decision import Decision, Query, Settle
 from quorate.core.forecast import Forecast
 from quorate.core.panel import Panel
 from quorate.errors import NotFoundError
+from quorate.reporting.wording import percent
 from quorate.service.live import LiveStudy
 from quorate.storage import listing
 from quorate.storage.records import Answer, CaseRecord
@@ -313,7 +314,7 @@ def _said(event: Event, expert: str | None, vote: str | None) -> tuple[str, str]
         case Imported():
             return "imported", "the case joined the history with its past votes"
         case Leased(why=why):
-            expected = "" if why is None else f"; {why.outcome} was expected, error {why.stated_error:.1%}"
+            expected = "" if why is None else f"; {why.outcome} was expected, error {percent(why.stated_error)}"
             reason = {"rule": "a rule calls for it", "unhealthy": "the forecast was not healthy"}
             because = "" if why is None or why.reason not in reason else f" because {reason[why.reason]}"
             return "asked", f"{expert} was asked{because}{expected}"
@@ -328,11 +329,11 @@ def _said(event: Event, expert: str | None, vote: str | None) -> tuple[str, str]
         case Abstained():
             return "abstained", f"{expert} could not tell"
         case Audited(outcome=outcome, stated_error=error):
-            return "audited", f"it would have settled as {outcome}, error {error:.1%}; the whole panel is asked"
+            return "audited", f"it would have settled as {outcome}, error {percent(error)}; the whole panel is asked"
         case Settled(outcome=outcome, stated_error=error, human_votes=0):
-            return "settled", f"settled as {outcome}, error {error:.1%}, without any human vote"
+            return "settled", f"settled as {outcome}, error {percent(error)}, without any human vote"
         case Settled(outcome=outcome, stated_error=error):
-            return "settled", f"settled as {outcome}, error {error:.1%}"
+            return "settled", f"settled as {outcome}, error {percent(error)}"
         case Reopened(whole=whole):
             return "reopened", "opened again" + (" for the whole panel" if whole else "")
     return type(event).__name__.lower(), type(event).__name__

@@ -26,7 +26,7 @@ def run_job(job: Job) -> Predictor:
 
 def local_pool() -> ProcessPoolExecutor:
     """One process that learns, and ends with the service however that ends."""
-    return local_processes(1)
+    return local_processes(1, niceness=5)  # who asks and who votes come first
 
 
 def _adopted(live: LiveStudy, job: Job, done: Future[Predictor]) -> tuple[str | None, bool]:

@@ -205,9 +205,13 @@ class Verbs:
         return Withdrawn(key, who)
 
     def abstain(self, key: str, expert: str) -> Abstained | None:
-        """An expert cannot tell; None where that is known."""
+        """An expert cannot tell; None where that changes nothing.
+
+        Whoever let the question pass may still say so, and leaves the panel of an open case to the others.
+        """
         case, who = self.known_case(key), self.panel.expert(expert)
-        if not case.available[who] or expert in self.state.waiting(key).passed:
+        leaves = self.state.open_case(key) is not None and any(case.without_expert(who).available)
+        if not case.available[who] or (expert in self.state.waiting(key).passed and not leaves):
             return None
         if case.voted(who) is not None:
             raise StudyError(f"expert {expert!r} has voted on case {key!r}; withdraw the vote before abstaining")

@@ -169,6 +169,19 @@ def test_whoever_abstains_leaves_the_case_to_the_others() -> None:
         made.abstain("c1", "ben")
 
 
+def test_whoever_let_the_question_pass_may_still_abstain() -> None:
+    made = study()
+    made.lease("c1", "ann")
+    made.expire("c1", "ann")
+    made.abstain("c1", "ann")
+    assert made.state.known("c1").available == (False, True, True)
+    vote(made, "ben", "cho")
+    made.settle("c1")
+    before = len(made.journal)
+    made.abstain("c1", "ann")  # it has settled: there is nothing to leave
+    assert len(made.journal) == before
+
+
 def test_a_case_that_all_abstain_from_ends_unsettled_and_marked() -> None:
     made = study()
     for expert in PANEL.experts:

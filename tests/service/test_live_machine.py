@@ -1,0 +1,305 @@
+"""A live study under whatever people do, beside a small model of what may come of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from quorate.assembly import Options
+from quorate.core.panel import Panel
+from quorate.core.rules import Rules
+from quorate.errors import NotFoundError, StudyError
+from quorate.service.live import Arrival, LiveStudy, Watcher
+from quorate.storage import studies
+from quorate.storage.config import ServiceSettings, StudyConfig
+from quorate.storage.database import Database
+from quorate.study.events import Leased, Withdrawn
+
+EXPERTS = ("ann", "ben", "cho", "dev")
+CLASSES = ("no", "yes")
+LEASE = 100.0
+IN_FLIGHT = 2
+NUMBER = itertools.count()
+
+experts = st.sampled_from(EXPERTS)
+classes = st.sampled_from(CLASSES)
+picks = st.integers(0, 999)
+
+
+@dataclass
+class ModelCase:
+    """What is known of a case: nothing of whom to ask."""
+
+    panel: set[str] = field(default_factory=lambda: set(EXPERTS))
+    votes: dict[str, str] = field(default_factory=dict)
+    leased: set[str] = field(default_factory=set)  # asked, and not asked again
+    outcome: str | None = None  # once settled
+
+    def determined(self) -> bool:
+        """Whether the votes that are not cast cannot change who leads."""
+        open_votes = len(self.panel - self.votes.keys())
+        leaders = set()
+        for rest in itertools.product(CLASSES, repeat=open_votes):
+            counts = Counter([*self.votes.values(), *rest])
+            leaders.add(frozenset(name for name in CLASSES if counts[name] == max(counts.values())))
+        return len(leaders) == 1
+
+
+class People(RuleBasedStateMachine):
+    """Experts who come and go, vote, change their minds, and let questions lapse."""
+
+    db: Database
+
+    @initialize(
+        audit=st.sampled_from([0.0, 0.5]),
+        least=st.sampled_from([0, 3]),
+        max_open=st.sampled_from([1, 3]),
+        number=st.integers(3, 6),
+    )
+    def begin(self, audit: float, least: int, max_open: int, number: int) -> None:
+        self.name = f"study-{next(NUMBER)}"
+        config = StudyConfig(
+            Panel(CLASSES, EXPERTS, ["net"]),
+            Options("until-determined", rules=Rules(min_votes=least), in_flight=IN_FLIGHT),
+            service=ServiceSettings(lease_seconds=LEASE, max_open=max_open, audit_share=audit),
+        )
+        self.now = 1000.0
+        self.seen = 0
+        self.cases: dict[str, ModelCase] = {}
+        self.away: set[str] = set()
+        self.live = self._alive(studies.create(self.db, self.name, config))
+        self._open(number)
+
+    def _alive(self, stored: studies.StoredStudy) -> LiveStudy:
+        live = LiveStudy(stored, Watcher(lambda _study, _experts: None), clock=lambda: self.now)
+        live.start()
+        return live
+
+    def _key(self, pick: int) -> str:
+        return list(self.cases)[pick % len(self.cases)]
+
+    def _cast(self) -> list[tuple[str, str]]:
+        return [(key, expert) for key, case in self.cases.items() for expert in sorted(case.votes)]
+
+    def _questions(self) -> list[tuple[str, str]]:
+        return [(one.case, name) for name in EXPERTS for one in self.live.questions(name)]
+
+    def _open(self, number: int) -> None:
+        keys = [f"c{len(self.cases) + place}" for place in range(number)]
+        assert self.live.open([Arrival(key, {"net": (0.5, 0.5)}) for key in keys]) == keys
+        self.cases |= {key: ModelCase() for key in keys}
+
+    @rule(number=st.integers(1, 3))
+    def open(self, number: int) -> None:
+        if len(self.cases) < 8:
+            self._open(number)
+
+    @rule(pick=picks)
+    def open_again(self, pick: int) -> None:
+        assert self.live.open([Arrival(self._key(pick), {"net": (0.5, 0.5)})]) == []
+
+    @precondition(lambda self: self._questions())
+    @rule(picks=st.lists(picks, min_size=1, max_size=4), vote=classes)
+    def answer(self, picks: list[int], vote: str) -> None:
+        for pick in picks:
+            found = self._questions()
+            key, expert = found[pick % len(found)]
+            self.live.vote(key, expert, vote)
+            self.cases[key].votes[expert] = vote
+            self.holds()
+            if not self._questions():
+                break
+
+    @precondition(lambda self: self._questions())
+    @rule(pick=picks)
+    def answer_all_of_a_case(self, pick: int) -> None:
+        found = self._questions()
+        key, _ = found[pick % len(found)]
+        while waiting := self.live.study.pending(key):
+            self.live.vote(key, waiting[0], "yes")
+            self.cases[key].votes[waiting[0]] = "yes"
+
+    @rule(pick=picks, expert=experts, vote=classes)
+    def tell(self, pick: int, expert: str, vote: str) -> None:
+        key = self._key(pick)
+        case = self.cases[key]
+        if expert not in case.panel or case.votes.get(expert, vote) != vote:
+            with pytest.raises(StudyError):
+                self.live.vote(key, expert, vote)
+            return
+        self.live.vote(key, expert, vote)
+        case.votes[expert] = vote
+
+    @precondition(lambda self: self._cast())
+    @rule(pick=picks)
+    def withdraw(self, pick: int) -> None:
+        cast = self._cast()
+        key, expert = cast[pick % len(cast)]
+        del self.cases[key].votes[expert]
+        self.live.withdraw(key, expert)
+        with pytest.raises(NotFoundError):
+            self.live.withdraw(key, expert)
+
+    @precondition(lambda self: self._cast())
+    @rule(pick=picks)
+    def change_a_vote(self, pick: int) -> None:
+        cast = self._cast()
+        key, expert = cast[pick % len(cast)]
+        other = {"yes": "no", "no": "yes"}[self.cases[key].votes[expert]]
+        with pytest.raises(StudyError, match="amend"):
+            self.live.vote(key, expert, other)
+        self.live.vote(key, expert, other, amend=True)
+        self.cases[key].votes[expert] = other
+
+    @rule(pick=picks, expert=experts)
+    def abstain(self, pick: int, expert: str) -> None:
+        key = self._key(pick)
+        case = self.cases[key]
+        passed = expert in self.live.study.state.waiting(key).passed
+        if expert in case.votes and not passed:
+            with pytest.raises(StudyError):
+                self.live.abstain(key, expert)
+            return
+        if case.outcome is None and case.panel != {expert}:
+            case.panel.discard(expert)
+        self.live.abstain(key, expert)
+
+    @precondition(lambda self: self._questions())
+    @rule(pick=picks)
+    def expire(self, pick: int) -> None:
+        found = self._questions()
+        key, expert = found[pick % len(found)]
+        self.live.expire(key, expert)
+        assert expert not in self.live.study.pending(key)
+
+    @rule(seconds=st.sampled_from([1.0, 40.0, 90.0, 101.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.now += seconds
+        self.live.tick()
+        left = [one.until for name in EXPERTS for one in self.live.questions(name)]
+        assert all(until is not None and until > self.now for until in left)
+
+    @rule(pick=picks, whole=st.booleans())
+    def reopen(self, pick: int, whole: bool) -> None:
+        key = self._key(pick)
+        if self.cases[key].outcome is None and not whole:
+            with pytest.raises(StudyError):
+                self.live.reopen(key, whole=whole)
+            return
+        self.cases[key].outcome = None
+        self.live.reopen(key, whole=whole)
+
+    @rule(names=st.lists(experts, min_size=1, max_size=3))
+    def leave_or_come_back(self, names: list[str]) -> None:
+        for expert in names:
+            self.away ^= {expert}
+            self.live.set_away(expert, away=expert in self.away)
+            self.holds()
+
+    @rule(pick=picks, expert=experts, vote=classes)
+    def another_program_votes(self, pick: int, expert: str, vote: str) -> None:
+        """Behind our back: the next change here finds the study changed."""
+        key = self._key(pick)
+        case = self.cases[key]
+        if expert in case.panel and expert not in case.votes:
+            studies.load(self.db, self.name).study.tell(key, expert, vote)
+            case.votes[expert] = vote
+        if len(self.cases) < 12:
+            self._open(1)
+
+    @precondition(lambda self: self.live.version > 5)
+    @rule()
+    def start_again(self) -> None:
+        self.live = self._alive(studies.load(self.db, self.name))
+
+    @invariant()
+    def holds(self) -> None:
+        if not hasattr(self, "live"):
+            return
+        self.live.tick()  # what the service does every second
+        study, desk = self.live.study, self.live.desk
+        self._follow_events()
+        load = {name: {one.case for one in self.live.questions(name)} for name in EXPERTS}
+        for name, keys in load.items():
+            assert keys == {key for key in self.cases if name in study.pending(key)}
+            assert len(keys) <= desk.max_open
+            assert not keys or name not in self.away
+        for key, case in self.cases.items():
+            known = study.state.known(key)
+            assert {EXPERTS[who]: CLASSES[vote] for who, vote in known.votes} == case.votes
+            assert {name for name, there in zip(EXPERTS, known.available, strict=True) if there} == case.panel
+            assert len(study.pending(key)) <= IN_FLIGHT
+            self._check_state(key, case, load)
+            if case.outcome is None:
+                assert desk.asked(key) or desk.waits(key)
+
+    def _check_state(self, key: str, case: ModelCase, load: dict[str, set[str]]) -> None:
+        study = self.live.study
+        settled = study.state.settling(key)
+        askable = case.panel - case.votes.keys() - case.leased
+        if settled is None:
+            assert case.outcome is None, "only reopening opens a case again"
+            free = [name for name in askable - self.away if len(load[name]) < self.live.desk.max_open]
+            assert study.pending(key) or not free, "somebody has time and is not asked"
+            return
+        assert study.pending(key) == ()
+        if case.outcome is None:  # it has settled in this step
+            least = min(self.live.stored.config.options.rules.min_votes, len(case.panel))
+            enough = case.determined() and len(case.votes) >= least
+            assert enough or not askable, "it settled too early"
+            case.outcome = settled.outcome
+        assert settled.outcome == case.outcome
+
+    def _follow_events(self) -> None:
+        for number, _, event in self.live.stored.journal.since(self.seen):
+            self.seen = number
+            match event:
+                case Leased(key, who):
+                    case = self.cases[key]
+                    assert EXPERTS[who] not in case.leased, "asked twice"
+                    case.leased.add(EXPERTS[who])
+                case Withdrawn(key, who):  # the question may be asked again
+                    self.cases[key].leased.discard(EXPERTS[who])
+
+    def teardown(self) -> None:
+        if not hasattr(self, "live"):
+            return
+        assert self.db.verify() == []
+        assert studies.load(self.db, self.name).study.state == self.live.study.state
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.open(f"sqlite:///{tmp_path}/quorate.db", create=True) as db:
+        yield db
+
+
+def test_people_and_the_model_agree(database: Database) -> None:
+    class Here(People):
+        db = database
+
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=32,
+            stateful_step_count=30,
+            derandomize=True,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

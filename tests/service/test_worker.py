@@ -1,0 +1,247 @@
+"""Learning beside the service: what is due is run and adopted, and what fails stops nobody."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quorate.assembly import Options
+from quorate.core.panel import Panel
+from quorate.core.rules import Rules
+from quorate.service.importing import PastCase
+from quorate.service.live import Arrival, LiveStudy, Watcher
+from quorate.service.worker import Worker, local_pool
+from quorate.storage import studies
+from quorate.storage.config import ServiceSettings, StudyConfig
+from quorate.storage.database import Database
+from tests.service.conftest import Inline, serving
+
+EXPERTS = ("ann", "ben", "cho")
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.open(f"sqlite:///{tmp_path}/quorate.db", create=True) as db:
+        yield db
+
+
+def study(database: Database, name: str = "heart") -> LiveStudy:
+    config = StudyConfig(
+        Panel(["no", "yes"], EXPERTS, ["net"]),
+        Options(max_error=0.05, rules=Rules(min_votes=1)),
+        service=ServiceSettings(max_open=50),
+    )
+    live = LiveStudy(studies.create(database, name, config), Watcher(lambda _study, _experts: None))
+    live.start()
+    return live
+
+
+def learn(live: LiveStudy, number: int = 3) -> None:
+    """Give a study something to learn from."""
+    known = len(live.study.history)
+    votes = dict.fromkeys(EXPERTS, live.study.panel.classes[1])
+    live.import_cases([PastCase(f"past{known + n}", {"net": (0.2, 0.8)}, votes) for n in range(number)])
+
+
+def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+class Manual(Executor):
+    """Fits that a test finishes by itself."""
+
+    def __init__(self) -> None:
+        self.jobs: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.jobs.append((future, lambda: fn(*args, **kwargs)))
+        return future
+
+
+class Gone(Executor):
+    """An executor whose process has ended."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        raise BrokenProcessPool("it has ended")
+
+
+def test_what_is_due_is_learned_and_adopted(database: Database) -> None:
+    live, worker = study(database), Worker(Inline)
+    live.wake = lambda: worker.look(live)
+    worker.look(live)
+    assert live.study.state.fits == 0, "there is nothing to learn from yet"
+    learn(live)
+    assert live.study.state.fits == 1
+    assert live.study.state.learned == 3
+    assert live.due() is None
+    assert worker.problem("heart") is None
+    assert not worker.busy("heart")
+    again = studies.load(database, "heart")
+    assert again.notes == ()
+    assert again.study.predictor is not None
+    assert again.study.state == live.study.state
+
+
+def test_asking_goes_on_while_a_fit_runs_and_only_one_runs_for_a_study(database: Database) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    assert worker.busy("heart")
+    live.open([Arrival("c1", {"net": (0.5, 0.5)})])
+    (first,) = live.study.pending("c1")
+    live.vote("c1", first, "yes")
+    learn(live)
+    assert len(executor.jobs) == 1
+    future, run = executor.jobs[0]
+    future.set_result(run())
+    assert live.study.state.fits == 1
+    assert len(executor.jobs) == 2, "what came meanwhile is learned next"
+    assert worker.busy("heart")
+
+
+def test_a_failing_fit_is_reported_and_stops_nobody(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    with caplog.at_level(logging.WARNING, "quorate.service"):
+        executor.jobs[0][0].set_exception(ValueError("not a number"))
+    assert worker.problem("heart") == "ValueError: not a number"
+    assert not worker.busy("heart")
+    assert [record.message for record in caplog.records] == ["a fit was not adopted"]
+    live.open([Arrival("c1", {"net": (0.5, 0.5)})])
+    assert live.study.pending("c1"), "somebody is asked all the same"
+    jobs = len(executor.jobs)
+    worker.look(live)
+    worker.look(live)
+    assert len(executor.jobs) == jobs <= 2, "what has failed is not tried again and again"
+    learn(live)
+    future, run = executor.jobs[-1]
+    future.set_result(run())
+    assert worker.problem("heart") is None
+    assert live.study.state.fits == 1
+
+
+def test_a_fit_that_comes_too_late_is_not_adopted(database: Database) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    other = studies.load(database, "heart")
+    job = other.study.due()
+    assert job is not None
+    other.adopt(job, job.run())
+    future, run = executor.jobs[0]
+    future.set_result(run())
+    assert "out of turn" in str(worker.problem("heart"))
+    live.follow()
+    assert live.study.state.fits == 1
+
+
+def test_an_executor_that_has_broken_is_replaced(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+    made: list[Executor] = []
+
+    def make() -> Executor:
+        made.append(Gone() if not made else Inline())
+        return made[-1]
+
+    live, worker = study(database), Worker(make)
+    live.wake = lambda: worker.look(live)
+    with caplog.at_level(logging.WARNING, "quorate.service"):
+        learn(live)
+    assert live.study.state.fits == 1
+    assert [type(one) for one in made] == [Gone, Inline]
+    assert "starting another" in caplog.text
+
+
+def test_a_fit_whose_process_dies_is_tried_again(database: Database) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    executor.jobs[0][0].set_exception(BrokenExecutor("killed"))
+    assert worker.problem("heart") == "the learning process has ended"
+    worker.look(live)
+    assert len(executor.jobs) == 2
+    future, run = executor.jobs[1]
+    future.set_result(run())
+    assert live.study.state.fits == 1
+    assert worker.problem("heart") is None
+
+
+def test_a_real_process_that_is_killed_is_replaced(database: Database) -> None:
+    made: list[Executor] = []
+
+    def make() -> Executor:
+        made.append(local_pool())
+        return made[-1]
+
+    live, worker = study(database), Worker(make)
+    live.wake = lambda: worker.look(live)
+    try:
+        made.append(local_pool())
+        worker._executor = made[0]
+        with pytest.raises(BrokenProcessPool):
+            made[0].submit(os._exit, 1).result(60)
+        learn(live)
+        until(lambda: live.study.state.fits == 1 or worker.problem("heart") is not None, 120)
+        assert worker.problem("heart") is None
+        assert len(made) == 2
+    finally:
+        worker.close()
+
+
+def test_nothing_starts_once_it_is_closed(database: Database) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor)
+    learn(live)
+    worker.close()
+    worker.look(live)
+    assert executor.jobs == []
+
+
+def test_what_failed_is_forgotten_with_its_study(database: Database) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor)
+    learn(live)
+    worker.look(live)
+    executor.jobs[0][0].set_exception(ValueError("no"))
+    worker.forget("heart")
+    assert worker.problem("heart") is None
+
+
+def test_studies_learn_beside_each_other(database: Database) -> None:
+    executor = Manual()
+    first, second, worker = study(database, "one"), study(database, "two"), Worker(lambda: executor)
+    for live in (first, second):
+        learn(live)
+        worker.look(live)
+    assert worker.busy("one")
+    assert worker.busy("two")
+    assert len(executor.jobs) == 2
+
+
+def test_a_service_says_why_it_does_not_learn(tmp_path: Path) -> None:
+    executor = Manual()
+    with serving(tmp_path / "quorate.db", lambda: executor) as service:
+        live = service.create()
+        learn(live)
+        until(lambda: bool(executor.jobs))
+        assert service.get("/api/studies/heart/report")["learning"]["running"]
+        executor.jobs[0][0].set_exception(ValueError("not a number"))
+        learning = service.get("/api/studies/heart/report")["learning"]
+        assert learning["problem"] == "ValueError: not a number"
+        assert not learning["running"]
