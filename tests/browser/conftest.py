@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # its driver keeps this thread's event loop, which other tests need for themselves
 def browser() -> Iterator[Browser]:
     with launched() as found:
         yield found
