@@ -78,7 +78,8 @@ def serving(folder: Path, *, demo: bool = False) -> Iterator[Server]:
         create_app(hall, demo=demo),
         host="127.0.0.1",
         port=port,
-        log_level="warning",
+        log_config=None,  # uvicorn's own would change the logging of all tests in this process
+        access_log=False,
         ws="none",
         timeout_graceful_shutdown=1,  # event streams end only when somebody ends them
     )
