@@ -52,8 +52,6 @@ SMOOTHED = 5
 """Cases behind each point of a line over time."""
 FEWEST = 6
 """Points that a smoothed curve needs."""
-STEPS = 60
-"""Places at which a smoothed curve is drawn."""
 
 
 def draw(output: Output, *, quick: bool) -> Figure:
@@ -110,12 +108,13 @@ def _error_cost(drawing: ErrorCost) -> Figure:
 
 
 def _smooth(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
-    """A lowess curve through points, or straight lines where they are too few for one."""
+    """A lowess curve at the points, or the points where they are too few for one.
+
+    It is joined by straight lines: between points that lie far apart, a local line would follow one side beyond reason.
+    """
     order = np.argsort(x, kind="stable")
-    if len(x) < FEWEST:
-        return np.asarray(x)[order], np.asarray(y)[order]
-    at = np.linspace(min(x), max(x), STEPS)
-    return at, np.clip(lowess(x, y, at.tolist()), 0, None)
+    at, values = np.asarray(x)[order], np.asarray(y)[order]
+    return at, values if len(at) < FEWEST else np.clip(lowess(at.tolist(), values.tolist(), at.tolist()), 0, None)
 
 
 def _cross(axes: Axes, x: Estimate, y: Estimate, colour: str) -> None:
