@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +20,14 @@ from tests import postgres
 from tests.faults.served import Client, Service, memory_of, path, spent_by
 
 from benchmarks.figures import Figure, timed
+from benchmarks.service_check import LostVoteError, checked
 from benchmarks.service_store import Shape, filled, votes
 from quorate.data.table import Table
-from quorate.storage import studies
-from quorate.storage.database import Database
-from quorate.study.events import Leased, Opened, Voted, Withdrawn
 
 KEPT = Path("out/service")
 SHAPES = (Shape("six", studies=6, cases=3334), Shape("one", studies=1, cases=20_000, max_open=30))
 QUICK = (Shape("quick", studies=2, cases=200),)
-SEATS = 30
+CLIENTS = 30
 PAGES = 100  # of the list of cases
 LONGEST = 900.0  # seconds that all votes may take
 IDLE = 0.02  # seconds until a client whose desk is empty looks again
@@ -45,8 +44,26 @@ class Pace:
 PACES = (Pace("at a vote a second each", 1.0), Pace("as fast as they can", 0.0))
 
 
-class LostVoteError(Exception):
-    """A vote was lost, doubled or asked for twice."""
+@dataclass
+class Taken:
+    """The cases of a seat that one of its clients has taken: no two of them vote on the same."""
+
+    clients: int
+    cases: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def one_of(self, asked: Sequence[str]) -> str | None:
+        """Take the first that nobody has taken."""
+        with self.lock:
+            found = next((case for case in asked if case not in self.cases), None)
+            if found is not None:
+                self.cases.add(found)
+            return found
+
+    def give_back(self, case: str | None) -> None:
+        """Leave a case to others."""
+        with self.lock:
+            self.cases.discard(case or "")
 
 
 @dataclass
@@ -57,7 +74,7 @@ class Voter:
     study: str
     expert: str
     told: dict[str, str]  # what the expert votes, by case
-    share: tuple[int, int]  # of the seat's questions: which, of how many clients
+    taken: Taken
     rng: random.Random
     acknowledged: dict[str, str] = field(default_factory=dict)
     waited: list[float] = field(default_factory=list)  # seconds from a vote to the next case
@@ -76,21 +93,20 @@ class Voter:
                 raise LostVoteError(f"a vote was refused: {answer.status} {answer.body}")
             self.acknowledged[case] = self.told[case]
             following = answer.body["next"]
-            case = following["case"] if following and self._mine(following["case"]) else self._next(stop)
+            case = self.taken.one_of([following["case"]] if following else []) or self._next(stop)
             self.waited.append(time.perf_counter() - began)
+        self.taken.give_back(case)
 
     def _next(self, stop: threading.Event) -> str | None:
         while not stop.is_set():
-            answer = self.client("GET", path(self.study, "experts", self.expert, "inbox"))
-            mine = [one["case"] for one in answer.body["questions"] if self._mine(one["case"])]
-            if mine:
-                return str(mine[0])
+            answer = self.client(
+                "GET", f"{path(self.study, 'experts', self.expert, 'inbox')}?limit={self.taken.clients}"
+            )
+            case = self.taken.one_of([one["case"] for one in answer.body["questions"]])
+            if case is not None:
+                return case
             time.sleep(IDLE)
         return None
-
-    def _mine(self, case: str) -> bool:
-        which, of = self.share
-        return int(case.rpartition("-")[2]) % of == which and case not in self.acknowledged
 
 
 def service(*, quick: bool) -> Iterator[Figure]:
@@ -119,11 +135,21 @@ def _measured(url: str, shape: Shape, wanted: int, on: str) -> Iterator[Figure]:
         with running.client(admin) as boss:
             told = _opened(boss, shape, votes(2 * wanted))
             voters = _seated(running, shape, told)
+            began, ends = datetime.now(UTC), list[datetime]()
             for pace in PACES:
                 yield from _voted(running, voters, boss, shape, wanted if pace.pause == 0 else wanted // 3, on, pace)
+                ends.append(datetime.now(UTC))
             yield from _listed(boss, shape, on)
             yield from _exported(running, boss, shape, on)
-    _check(url, shape, voters)
+    cast: dict[str, Counter[tuple[str, str]]] = {study: Counter() for study in shape.names}
+    for voter in voters:
+        cast[voter.study].update((case, voter.expert) for case in voter.acknowledged)
+    lags = checked(url, cast)
+    for pace, begin, end in zip(PACES, [began, *ends], ends, strict=False):
+        own = [lag.seconds for lag in lags if begin <= lag.settled < end]
+        for share, name in ((50, "p50"), (95, "p95")):
+            value = float(np.percentile(own, share))
+            yield Figure("service", f"settled to learned {pace.name} {name}", on, value, "s")
 
 
 def _opened(boss: Client, shape: Shape, table: Table) -> dict[str, dict[str, str]]:
@@ -151,19 +177,19 @@ def _opened(boss: Client, shape: Shape, table: Table) -> dict[str, dict[str, str
 
 def _seated(running: Service, shape: Shape, told: dict[str, dict[str, str]]) -> list[Voter]:
     """Thirty clients, each with a user of its own."""
-    seats = [(study, expert) for study in shape.names for expert in told]
-    clients = SEATS // len(seats)
+    each = CLIENTS // (len(shape.names) * len(told))
+    seats = {(study, expert): Taken(each) for study in shape.names for expert in told}
     return [
         Voter(
             running.client(running.issue(f"{study}-{expert}-{number}", "expert", seats={study: expert})),
             study,
             expert,
             told[expert],
-            (number, clients),
+            taken,
             random.Random(f"{study} {expert} {number}"),  # noqa: S311  # pauses
         )
-        for study, expert in seats
-        for number in range(clients)
+        for (study, expert), taken in seats.items()
+        for number in range(each)
     ]
 
 
@@ -251,41 +277,3 @@ def _watched(pid: int) -> Iterator[list[float]]:
     finally:
         stop.set()
         thread.join()
-
-
-def _check(url: str, shape: Shape, voters: Sequence[Voter]) -> None:
-    """Every vote that was acknowledged is in the journal once, and nobody was asked twice."""
-    with Database.open(url) as db:
-        problems = db.verify()
-        if problems:
-            raise LostVoteError("; ".join(problems))
-        for study in shape.names:
-            stored = studies.load(db, study)
-            _check_study(stored, [voter for voter in voters if voter.study == study])
-
-
-def _check_study(stored: studies.StoredStudy, voters: Sequence[Voter]) -> None:
-    panel = stored.study.panel
-    cast: Counter[tuple[str, str]] = Counter()
-    asked: Counter[tuple[str, str]] = Counter()
-    opened: set[str] = set()
-    for event in stored.journal:
-        if isinstance(event, Opened) and event.case.key.startswith("new-"):
-            opened.add(event.case.key)
-        elif isinstance(event, Voted) and event.key in opened:
-            cast[event.key, panel.experts[event.expert]] += 1
-        elif isinstance(event, Leased):
-            asked[event.key, panel.experts[event.expert]] += 1
-        elif isinstance(event, Withdrawn):
-            raise LostVoteError("a vote was withdrawn, which nobody did")
-    told = Counter((case, voter.expert) for voter in voters for case in voter.acknowledged)
-    if cast != told:
-        raise LostVoteError(
-            f"study {stored.name}: {sum(told.values())} votes acknowledged, {sum(cast.values())} stored"
-        )
-    doubled = [seat for seat, number in asked.items() if number > 1]
-    if doubled:
-        raise LostVoteError(f"study {stored.name}: asked twice: {doubled[:3]}")
-    unasked = [seat for seat in cast if seat not in asked]
-    if unasked:
-        raise LostVoteError(f"study {stored.name}: votes that nobody asked for: {unasked[:3]}")

@@ -8,7 +8,8 @@ QuorateError
 │   ├── TableError       recorded votes; carries every problem by its row
 │   └── NotFoundError    a name or number that nothing has
 ├── StudyError           an operation that does not fit the study's state
-│   └── StaleJournalError   another program changed the study meanwhile
+│   ├── StaleJournalError   another program changed the study meanwhile
+│   └── UnreadableError     a study that is there and cannot be loaded
 ├── StorageError         a database that cannot be reached, read or written
 ├── AccountError         an operation that does not fit the users there are
 ├── HealthError          a sampler gave nothing that may be used
@@ -79,6 +80,10 @@ class AccountError(QuorateError):
 
 class StaleJournalError(StudyError):
     """Another program appended events to a study since this one last looked; nothing was written."""
+
+
+class UnreadableError(StudyError):
+    """A study that is there and cannot be loaded, as when what is stored of it was changed or damaged."""
 
 
 class StorageError(QuorateError):

@@ -113,19 +113,32 @@ def test_a_slot_that_frees_goes_to_the_case_that_waits_longest(make: Make) -> No
 
 
 def test_a_freed_slot_is_filled_by_the_best_who_has_time(make: Make) -> None:
-    table = make(method="bayes", costs={"ann": 9.0, "ben": 5.0, "cho": 1.0})
+    table = make(method="bayes", costs={"ann": 9.0, "ben": 5.0, "cho": 1.0}, rules=Rules(max_votes=1))
     live = table.live
-    table.open("c1", "c2", "c3", "c4")
-    assert live.desk.waits("c4")
-    with live._lock:  # both slots are free before anything is handed out
-        for expert in ("ann", "cho"):
-            (key,) = table.desk(expert)
-            live.vote(key, expert, "yes")
-    live.refill()
+    table.open("c1", "c2", "c3")
+    for expert in ("ann", "cho"):
+        (key,) = table.desk(expert)
+        live.vote(key, expert, "yes")
+    assert table.desks() == {"ann": [], "ben": table.desk("ben"), "cho": []}, "both settled with their only vote"
+    table.open("c4")
     assert table.desk("cho") == ["c4"], "the one who costs least for what the vote tells, though ann comes first"
     (asked,) = [event for event in live.study.journal if isinstance(event, Leased) and event.key == "c4"]
     assert asked.why is not None
     assert asked.expert == max(asked.why.gains, key=lambda one: one[1])[0]
+
+
+def test_a_vote_brings_the_next_case_with_it_or_neither(make: Make, database: Database) -> None:
+    table = make()
+    table.open("c1", "c2", "c3", "c4")
+    events = len(table.live.study.journal)
+    table.live.vote("c1", "ann", "yes")
+    assert table.desk("ann") == ["c4"]
+    assert not table.live.more, "and there is nothing left to hand out"
+    written = list(table.live.study.journal)[events:]
+    assert [type(event).__name__ for event in written] == ["Voted", "Leased"]
+    table.live.vote("c1", "ann", "yes")
+    assert len(table.live.study.journal) == events + 2, "the same vote twice is one vote, and brings nothing"
+    assert database.verify() == []
 
 
 def test_a_case_that_waits_keeps_its_turn() -> None:
@@ -372,7 +385,7 @@ def test_a_write_that_fails_leaves_cases_waiting_as_they_were(make: Make, databa
     table = make()
     table.open("c1", "c2", "c3", "c4")
     live = table.live
-    live.vote("c1", "ann", "yes")
+    live.expire("c1", "ann")  # who has time for c4 now
     failing = True
 
     def full(*_: object) -> None:
@@ -381,9 +394,10 @@ def test_a_write_that_fails_leaves_cases_waiting_as_they_were(make: Make, databa
 
     event.listen(database._engines.writer, "commit", full)
     before = (table.desks(), live.study.state, live.desk.waits("c4"))
-    with pytest.raises(StorageError):
-        live.refill()
-    assert (table.desks(), live.study.state, live.desk.waits("c4")) == before
+    for change in (live.refill, lambda: live.vote("c2", "ben", "yes")):
+        with pytest.raises(StorageError):
+            change()
+        assert (table.desks(), live.study.state, live.desk.waits("c4")) == before
     failing = False
     live.refill()
     assert table.desk("ann") == ["c4"]

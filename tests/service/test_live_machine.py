@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,12 @@ from quorate.service.live import Arrival, LiveStudy, Watcher
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
-from quorate.study.events import Leased, Withdrawn
+from quorate.study.events import Abstained, Away, Back, Expired, Leased, Reopened, Voted, Withdrawn
 
 EXPERTS = ("ann", "ben", "cho", "dev")
 CLASSES = ("no", "yes")
 LEASE = 100.0
+BORN = datetime(2025, 1, 1, tzinfo=UTC)  # audits are drawn by it
 IN_FLIGHT = 2
 NUMBER = itertools.count()
 
@@ -48,7 +50,11 @@ class ModelCase:
     panel: set[str] = field(default_factory=lambda: set(EXPERTS))
     votes: dict[str, str] = field(default_factory=dict)
     leased: set[str] = field(default_factory=set)  # asked, and not asked again
+    asking: set[str] = field(default_factory=set)  # asked, and expected to vote
+    cast: set[str] = field(default_factory=set)  # whose votes stand, by the events so far
     outcome: str | None = None  # once settled
+    counted: set[str] = field(default_factory=set)  # whose votes it settled with
+    least: int = 0  # votes that it needs since it was opened again
 
     def determined(self) -> bool:
         """Whether the votes that are not cast cannot change who leads."""
@@ -80,9 +86,10 @@ class People(RuleBasedStateMachine):
         )
         self.now = 1000.0
         self.seen = 0
+        self.gone: set[str] = set()  # by the events so far
         self.cases: dict[str, ModelCase] = {}
         self.away: set[str] = set()
-        self.live = self._alive(studies.create(self.db, self.name, config))
+        self.live = self._alive(studies.create(self.db, self.name, config, clock=lambda: BORN))
         self._open(number)
 
     def _alive(self, stored: studies.StoredStudy) -> LiveStudy:
@@ -151,6 +158,7 @@ class People(RuleBasedStateMachine):
         cast = self._cast()
         key, expert = cast[pick % len(cast)]
         del self.cases[key].votes[expert]
+        self._set_aside(key, expert)
         self.live.withdraw(key, expert)
         with pytest.raises(NotFoundError):
             self.live.withdraw(key, expert)
@@ -163,8 +171,15 @@ class People(RuleBasedStateMachine):
         other = {"yes": "no", "no": "yes"}[self.cases[key].votes[expert]]
         with pytest.raises(StudyError, match="amend"):
             self.live.vote(key, expert, other)
+        self._set_aside(key, expert)
         self.live.vote(key, expert, other, amend=True)
         self.cases[key].votes[expert] = other
+
+    def _set_aside(self, key: str, expert: str) -> None:
+        """A vote that a case has settled with is changed or taken back: the case is open again."""
+        case = self.cases[key]
+        if case.outcome is not None and expert in case.counted:
+            case.outcome, case.least = None, 0
 
     @rule(pick=picks, expert=experts)
     def abstain(self, pick: int, expert: str) -> None:
@@ -202,6 +217,7 @@ class People(RuleBasedStateMachine):
                 self.live.reopen(key, whole=whole)
             return
         self.cases[key].outcome = None
+        self.cases[key].least = len(self.cases[key].votes) + 1
         self.live.reopen(key, whole=whole)
 
     @rule(names=st.lists(experts, min_size=1, max_size=3))
@@ -245,8 +261,9 @@ class People(RuleBasedStateMachine):
             assert {name for name, there in zip(EXPERTS, known.available, strict=True) if there} == case.panel
             assert len(study.pending(key)) <= IN_FLIGHT
             self._check_state(key, case, load)
-            if case.outcome is None:
-                assert desk.asked(key) or desk.waits(key)
+            if case.outcome is None and desk.is_left(key):
+                assert len(case.votes) < self._least(case), "it needs a person"
+                assert not case.panel - case.votes.keys() - case.leased, "and nobody is left"
 
     def _check_state(self, key: str, case: ModelCase, load: dict[str, set[str]]) -> None:
         study = self.live.study
@@ -259,11 +276,13 @@ class People(RuleBasedStateMachine):
             return
         assert study.pending(key) == ()
         if case.outcome is None:  # it has settled in this step
-            least = min(self.live.stored.config.options.rules.min_votes, len(case.panel))
-            enough = case.determined() and len(case.votes) >= least
-            assert enough or not askable, "it settled too early"
-            case.outcome = settled.outcome
+            assert len(case.votes) >= self._least(case), "it settled with too few votes"
+            assert case.determined() or not askable, "it settled too early"
+            case.outcome, case.counted = settled.outcome, set(case.votes)
         assert settled.outcome == case.outcome
+
+    def _least(self, case: ModelCase) -> int:
+        return min(max(self.live.stored.config.options.rules.min_votes, case.least), len(case.panel))
 
     def _follow_events(self) -> None:
         for number, _, event in self.live.stored.journal.since(self.seen):
@@ -273,8 +292,25 @@ class People(RuleBasedStateMachine):
                     case = self.cases[key]
                     assert EXPERTS[who] not in case.leased, "asked twice"
                     case.leased.add(EXPERTS[who])
+                    case.asking.add(EXPERTS[who])
                 case Withdrawn(key, who):  # the question may be asked again
                     self.cases[key].leased.discard(EXPERTS[who])
+                    self.cases[key].cast.discard(EXPERTS[who])
+                case Reopened(key, whole, votes) if whole or votes > len(self.cases[key].cast):  # and those passed
+                    self.cases[key].leased &= self.cases[key].cast | self.cases[key].asking
+                case Voted(key, who):
+                    self.cases[key].asking.discard(EXPERTS[who])
+                    self.cases[key].cast.add(EXPERTS[who])
+                case Abstained(key, who):
+                    self.cases[key].asking.discard(EXPERTS[who])
+                case Away(who):
+                    self.gone.add(EXPERTS[who])
+                case Back(who):
+                    self.gone.discard(EXPERTS[who])
+                case Expired(key, who):
+                    self.cases[key].asking.discard(EXPERTS[who])
+                    if EXPERTS[who] in self.gone:  # it is left for others, or for later
+                        self.cases[key].leased.discard(EXPERTS[who])
 
     def teardown(self) -> None:
         if not hasattr(self, "live"):

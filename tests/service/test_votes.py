@@ -102,14 +102,28 @@ def test_a_late_vote_is_kept_and_changes_no_outcome(service: Service) -> None:
     late = [name for name in ("ann", "ben", "cho") if name not in asked]
     assert len(late) == 2, "one vote must be enough here"
     for name in late:
-        service.join(name, seats=(("heart", name),))
-        assert service.vote("c1", name, "normal", by=name).status_code == 200
+        assert service.vote("c1", name, "normal").status_code == 200
     found = service.case("c1")
     assert found["line"]["state"] == "settled"
     assert found["line"]["decision"]["outcome"] == "abnormal"
     assert found["line"]["decision"]["human_votes"] == 1
     assert found["line"]["contradicted"], "two of three voted otherwise"
     assert len(found["votes"]) == 3
+
+
+def test_a_seat_may_vote_late_where_it_was_asked(service: Service) -> None:
+    service.create(max_error=0.4)
+    service.open("c1", p=0.9)
+    (lapsed,) = pending(service, "c1")
+    service.ask("POST", f"{HEART}/cases/c1/expire", {"expert": lapsed})
+    voted = vote_on(service, "c1", "abnormal")
+    assert service.case("c1")["line"]["state"] == "settled"
+    (never,) = {"ann", "ben", "cho"} - {lapsed, *voted}
+    for name in (lapsed, never):
+        service.join(name, seats=(("heart", name),))
+    assert service.vote("c1", lapsed, "normal", by=lapsed).status_code == 200
+    assert service.vote("c1", never, "normal", by=never).status_code == 403, "as on any case they were not asked about"
+    assert set(service.case("c1")["votes"]) == {lapsed, *voted}
 
 
 def test_a_vote_that_nobody_asked_for_is_refused(service: Service) -> None:
@@ -141,8 +155,26 @@ def test_who_abstains_leaves_the_panel_of_the_case(service: Service) -> None:
     error(service.ask("POST", path, {"expert": others[0]}), 409, "conflict")
 
 
-def test_everyone_abstains_and_the_case_still_ends(service: Service) -> None:
+def test_where_everyone_abstains_a_person_is_needed(service: Service) -> None:
     service.create(min_votes=3)
+    service.open("c1")
+    for _ in range(3):
+        (now,) = pending(service, "c1")
+        service.ask("POST", f"{HEART}/cases/c1/abstentions", {"expert": now})
+    found = service.case("c1")
+    assert found["line"]["state"] == "open"
+    assert found["next"]["step"] == "person"
+    assert service.get(f"{HEART}/report")["needs_person"] == 1
+    assert service.ask("POST", f"{HEART}/experts", {"name": "dan"}).status_code == 201
+    assert pending(service, "c1") == [], "the panel of a case is the one it came to"
+    service.vote("c1", now, "normal")
+    found = service.case("c1")["line"]
+    assert found["state"] == "settled"
+    assert found["decision"]["human_votes"] == 1
+
+
+def test_where_no_person_is_needed_a_case_ends_though_everyone_abstains(service: Service) -> None:
+    service.create(min_votes=0, no_human_accepted=True, max_error=0.0)
     service.open("c1")
     for _ in range(3):
         (now,) = pending(service, "c1")
@@ -154,6 +186,40 @@ def test_everyone_abstains_and_the_case_still_ends(service: Service) -> None:
     assert not found["decision"]["kept"]
 
 
+def test_a_vote_by_mistake_does_not_decide(service: Service) -> None:
+    service.create(max_error=0.4)
+    service.open("c1", p=0.6)
+    (first,) = pending(service, "c1")
+    service.join(first, seats=(("heart", first),))
+    service.vote("c1", first, "abnormal", by=first)
+    assert service.case("c1")["line"]["decision"]["outcome"] == "abnormal"
+    assert service.ask("DELETE", f"{HEART}/cases/c1/votes/{first}", by=first).status_code == 204
+    assert service.case("c1")["line"]["state"] == "open", "what it settled with is gone"
+    assert pending(service, "c1") == [first], "who is asked again"
+    service.vote("c1", first, "normal", by=first)
+    found = service.case("c1")["line"]
+    assert found["decision"]["outcome"] == "normal"
+    assert (
+        service.ask(
+            "POST", f"{HEART}/cases/c1/votes", {"expert": first, "vote": "abnormal", "amend": True}, by=first
+        ).status_code
+        == 200
+    )
+    again = service.case("c1")["line"]
+    assert again["decision"]["outcome"] == "abnormal", "and so with a vote that is changed"
+    assert not again["contradicted"]
+
+
+def test_a_late_vote_that_is_changed_opens_nothing(service: Service) -> None:
+    service.create(max_error=0.4)
+    service.open("c1", p=0.9)
+    asked = vote_on(service, "c1", "abnormal")
+    late = next(name for name in ("ann", "ben", "cho") if name not in asked)
+    service.vote("c1", late, "normal")
+    service.ask("DELETE", f"{HEART}/cases/c1/votes/{late}")
+    assert service.case("c1")["line"]["state"] == "settled"
+
+
 def test_a_lapsed_question_goes_to_the_next_and_to_nobody_twice(service: Service) -> None:
     service.create(min_votes=3)
     service.open("c1")
@@ -163,7 +229,10 @@ def test_a_lapsed_question_goes_to_the_next_and_to_nobody_twice(service: Service
         assert service.ask("POST", f"{HEART}/cases/c1/expire", {"expert": now[0]}).status_code == 204
         error(service.ask("POST", f"{HEART}/cases/c1/expire", {"expert": now[0]}), 409, "conflict")
     assert sorted(asked) == ["ann", "ben", "cho"]
-    assert service.case("c1")["line"]["state"] == "settled"
+    found = service.case("c1")
+    assert (found["line"]["state"], found["next"]["step"]) == ("open", "person")
+    service.ask("POST", f"{HEART}/cases/c1/reopen", {"whole": True})
+    assert len(pending(service, "c1")) == 1, "a manager may have them asked again"
 
 
 def test_the_next_best_by_the_policy_is_asked(service: Service) -> None:
@@ -202,10 +271,10 @@ def test_who_is_away_is_not_asked_and_leaves_an_empty_desk(service: Service) -> 
     for key in ("c1", "c2"):
         assert first not in vote_on(service, key, "normal")
     assert service.case("c2")["line"]["state"] == "open", "it waits for its third vote"
-    assert service.case("c1")["line"]["state"] == "settled", "its third lapsed"
-    assert service.get(f"{HEART}/report")["waiting"] == 1
+    assert service.case("c1")["line"]["state"] == "open", "and so does the one that was asked about before"
+    assert service.get(f"{HEART}/report")["waiting"] == 2
     service.ask("PUT", f"{HEART}/experts/{first}/away", {"away": False})
-    assert pending(service, "c2") == [first]
+    assert pending(service, "c1") == pending(service, "c2") == [first]
     assert not service.get(f"{HEART}/experts/{first}/inbox")["away"]
 
 

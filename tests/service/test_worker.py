@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -56,6 +57,20 @@ def until(true: Callable[[], bool], seconds: float = 60.0) -> None:
     while not true():
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
+
+
+LONG = 600.0
+"""Seconds of a rest that no test waits for, however slow the machine is."""
+
+
+def end_rest(worker: Worker, study: str = "heart") -> None:
+    """What happens when a study has rested, now, and in a thread as then."""
+    timer = worker._waiting[study]
+    timer.cancel()
+    worker.rest = worker.gap = 0.0
+    rested = threading.Thread(target=timer.function)
+    rested.start()
+    rested.join()
 
 
 class Manual(Executor):
@@ -182,6 +197,92 @@ def test_a_fit_whose_process_dies_is_tried_again(database: Database) -> None:
     assert worker.problem("heart") is None
 
 
+class Full(Executor):
+    """An executor on a machine that has no room for another process."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        raise OSError("cannot allocate memory")
+
+
+def made_in_turn(*makers: Callable[[], Executor]) -> Callable[[], Executor]:
+    """What makes one executor after the other, and then the last kind again and again."""
+    left = list(makers)
+    return lambda: (left.pop(0) if len(left) > 1 else left[0])()
+
+
+def unmade() -> Executor:
+    raise OSError("cannot allocate memory")
+
+
+@pytest.mark.parametrize("first", [Full, unmade, made_in_turn(Gone)])
+def test_a_fit_that_cannot_be_started_stops_no_vote_and_is_tried_again(
+    database: Database, first: Callable[[], Executor], caplog: pytest.LogCaptureFixture
+) -> None:
+    live, worker = study(database), Worker(made_in_turn(first, first, first, first, Inline))
+    live.wake = lambda: worker.look(live)
+    with caplog.at_level(logging.WARNING, "quorate.service"):
+        learn(live)
+        assert live.study.state.fits == 0
+        assert str(worker.problem("heart")).split(":")[0] in ("OSError", "BrokenProcessPool")
+        assert not worker.busy("heart")
+        live.open([Arrival("c1", {"net": (0.5, 0.5)})])
+        (asked,) = live.study.pending("c1")
+        live.vote("c1", asked, "yes")
+    assert live.study.state.known("c1").voted(live.study.panel.expert(asked)) == 1
+    assert caplog.text.count("a fit could not be started") == 1, "said once"
+    for _ in range(4):
+        worker.look(live)
+    assert live.study.state.fits >= 1
+    assert worker.problem("heart") is None
+
+
+def test_an_error_of_the_study_keeps_the_executor(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(made_in_turn(lambda: executor, unmade))
+    learn(live)
+    worker.look(live)
+    future, run = executor.jobs[0]
+    future.set_result(run())
+    monkeypatch.setattr(live, "due", unmade)
+    worker.look(live)
+    assert worker.problem("heart") == "OSError: cannot allocate memory"
+    monkeypatch.undo()
+    worker.look(live)
+    assert worker.problem("heart") is None, "nothing is due"
+    learn(live)
+    worker.look(live)
+    assert len(executor.jobs) == 2
+
+
+def test_an_error_while_a_study_rests_does_not_end_its_learning(database: Database) -> None:
+    live, worker = study(database), Worker(made_in_turn(Inline, unmade, Inline), rest=LONG)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    assert live.study.state.fits == 1
+    learn(live)  # too soon: a timer will look, in a thread of its own
+    worker._executor = None  # and finds no room for another process
+    end_rest(worker)
+    assert worker.problem("heart") == "OSError: cannot allocate memory"
+    assert live.study.state.fits == 1
+    worker.look(live)
+    assert live.study.state.fits == 2
+    assert worker.problem("heart") is None
+
+
+def test_a_rest_that_cannot_begin_does_not_end_learning(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    live, worker = study(database), Worker(Inline, rest=LONG)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Timer, "start", lambda _: unmade())
+        learn(live)
+    assert worker.problem("heart") == "OSError: cannot allocate memory"
+    worker.rest = 0.0
+    worker.look(live)
+    assert live.study.state.fits == 2
+    assert worker.problem("heart") is None
+
+
 def test_a_real_process_that_is_killed_is_replaced(database: Database) -> None:
     made: list[Executor] = []
 
@@ -204,6 +305,51 @@ def test_a_real_process_that_is_killed_is_replaced(database: Database) -> None:
         worker.close()
 
 
+def test_a_study_rests_between_two_fits(database: Database) -> None:
+    live, worker = study(database), Worker(Inline, rest=LONG)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    assert live.study.state.fits == 1
+    learn(live)
+    learn(live)
+    assert live.study.state.fits == 1, "not before it has rested"
+    end_rest(worker)
+    assert live.study.state.fits == 2
+    assert live.study.state.learned == 9, "and then of everything that came meanwhile"
+    assert live.due() is None
+
+
+def test_a_rest_ends_by_itself(database: Database) -> None:
+    executor = Manual()
+    live, worker = study(database), Worker(lambda: executor, rest=0.3)
+    learn(live)
+    worker._begun["heart"] = time.monotonic()
+    worker.look(live)
+    assert executor.jobs == []
+    until(lambda: len(executor.jobs) == 1)
+
+
+def test_fits_of_different_studies_keep_their_distance(database: Database) -> None:
+    first, second, worker = study(database, "one"), study(database, "two"), Worker(Inline, gap=LONG)
+    for live in (first, second):
+        learn(live)
+        worker.look(live)
+    assert (first.study.state.fits, second.study.state.fits) == (1, 0)
+    end_rest(worker, "two")
+    assert second.study.state.fits == 1
+
+
+def test_who_rests_does_not_wake_once_it_is_closed(database: Database) -> None:
+    live, worker = study(database), Worker(Inline, rest=LONG)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    learn(live)
+    worker.close()
+    assert worker._waiting["heart"].finished.is_set()
+    end_rest(worker)  # it was about to
+    assert live.study.state.fits == 1
+
+
 def test_nothing_starts_once_it_is_closed(database: Database) -> None:
     executor = Manual()
     live, worker = study(database), Worker(lambda: executor)
@@ -221,6 +367,19 @@ def test_what_failed_is_forgotten_with_its_study(database: Database) -> None:
     executor.jobs[0][0].set_exception(ValueError("no"))
     worker.forget("heart")
     assert worker.problem("heart") is None
+
+
+def test_a_study_that_is_gone_is_not_looked_for_after_its_rest(database: Database) -> None:
+    live, worker = study(database), Worker(Inline, rest=LONG)
+    live.wake = lambda: worker.look(live)
+    learn(live)
+    learn(live)
+    timer = worker._waiting["heart"]
+    worker.forget("heart")
+    assert timer.finished.is_set()
+    assert live.study.state.fits == 1
+    learn(live)
+    assert live.study.state.fits == 2, "another of its name does not rest"
 
 
 def test_studies_learn_beside_each_other(database: Database) -> None:
@@ -245,3 +404,15 @@ def test_a_service_says_why_it_does_not_learn(tmp_path: Path) -> None:
         learning = service.get("/api/studies/heart/report")["learning"]
         assert learning["problem"] == "ValueError: not a number"
         assert not learning["running"]
+
+
+def test_a_vote_is_answered_although_nothing_can_be_learned(tmp_path: Path) -> None:
+    with serving(tmp_path / "quorate.db", unmade) as service:
+        live = service.create()
+        learn(live)
+        service.open("c1")
+        (asked,) = live.study.pending("c1")
+        answer = service.vote("c1", asked, "normal")
+        assert answer.status_code == 200, answer.text
+        problem = service.get("/api/studies/heart/report")["learning"]["problem"]
+        assert problem == "OSError: cannot allocate memory"

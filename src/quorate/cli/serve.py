@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from quorate.service.hall import Hall
 
 DATABASE = "sqlite:///quorate.db"
+TURN = 0.02
+"""Seconds that one thread may keep the interpreter from others: a vote takes a few ms, taking turns takes longer."""
 
 
 def serve(
@@ -104,6 +106,7 @@ def _run(
     shown = f"[{host}]" if ":" in host else host
     address = base_url or f"http://{shown}:{listener.getsockname()[1]}"
     configure()
+    sys.setswitchinterval(TURN)
     work_alone()  # every request has a thread of its own; learning has a process
     hall = open_hall(db, base_url=address, key_file=key_file, make_executor=make_executor)  # type: ignore[arg-type]
     app = create_app(hall, image_origins=image_origins, demo=demo)
@@ -131,6 +134,6 @@ def _say(hall: Hall, address: str) -> None:
     if found is not None:
         issued, user = found
         link = link_address(address, issued.secret)
-        sys.stdout.write(f"Nobody can sign in yet. This link works once, for {user.name!r}:\n  {link}\n")
+        sys.stdout.write(f"No admin has a password yet. This link works once, for {user.name!r}:\n  {link}\n")
     sys.stdout.write(f"Stop it with Ctrl-C (process {os.getpid()}).\n")
     sys.stdout.flush()

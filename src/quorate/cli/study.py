@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from quorate.cli.accounts import DatabaseUrl as Db
 from quorate.cli.options import AsJson, Costs, InFlight, Loss, MaxVotes, MinVotes, Require, names, number_pairs
-from quorate.errors import MissingExtraError
+from quorate.cli.options import about as about_option
+from quorate.errors import MissingExtraError, StudyError
 
 if TYPE_CHECKING:
     from quorate.core.case import Show
+    from quorate.core.rules import Guard
     from quorate.storage.database import Database
     from quorate.storage.studies import StoredStudy
     from quorate.study.study import Study
+
+Answer = TypeVar("Answer")
 
 app = typer.Typer(name="study", help="Create studies in a database, and work with them.", no_args_is_help=True)
 
@@ -51,19 +55,22 @@ def _loaded(url: str, name: str) -> Iterator[StoredStudy]:
         yield stored
 
 
-def _change(url: str, name: str, change: Callable[[Study], object]) -> object:
+def _change(url: str, name: str, change: Callable[[Study], Answer]) -> Answer:
     """Make a change and learn from it at once, if there is anything to learn."""
     with _loaded(url, name) as stored:
-        with stored.batch():
-            found = change(stored.study)
+        found = stored.tried(change)
         _learn(stored)
         return found
 
 
 def _learn(stored: StoredStudy) -> None:
+    """Run the fit that is due; where another program was first, it is left to whoever comes next."""
     job = stored.study.due()
-    if job is not None:
-        stored.adopt(job, job.run())
+    if job is None:
+        return
+    learned = job.run()
+    with suppress(StudyError):  # what it was to learn from is stored by now: that has not failed
+        stored.tried(lambda study: study.adopt(job, learned))
 
 
 @app.command()
@@ -81,10 +88,17 @@ def create(
     min_votes: MinVotes = 1,
     max_votes: MaxVotes = None,
     require: Require = None,
+    guard: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS:ABOVE:VOTES",
+            help="So many votes at least where a classifier gives a class more than this; may be given again.",
+        ),
+    ] = None,
     budget: Annotated[float | None, typer.Option(metavar="X", help="What all votes together may cost.")] = None,
     in_flight: InFlight = 1,
     audit_share: Annotated[
-        float, typer.Option(metavar="P", help="Share of cases that the service asks everyone about.")
+        float, typer.Option(metavar="P", help="Share of cases, drawn at random, that everyone is asked about.")
     ] = 0.05,
     lease_seconds: Annotated[
         float, typer.Option(metavar="S", help="How long the service waits for an answer before it asks another.")
@@ -111,13 +125,28 @@ def create(
         options = Options(
             max_error=max_error,
             preset=preset,
-            rules=Rules(min_votes, tuple(names(require, "--require") or ()), max_votes, budget),
+            rules=Rules(min_votes, names(require, "--require") or (), max_votes, budget, [*map(_guard, guard or ())]),
             loss=number_pairs(loss, "--loss") or None,
             in_flight=in_flight,
         )
         service = ServiceSettings(lease_seconds, max_open, audit_share, about)
         studies.create(found, name, StudyConfig(panel, options, target, seed, service))
     typer.echo(f"created study {name}")
+
+
+def _guard(text: str) -> Guard:
+    from quorate.core.rules import Guard
+
+    try:
+        name, above, votes = text.rsplit(":", 2)
+        share, count = float(above), int(votes)
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: expected CLASS:ABOVE:VOTES with a probability and a whole number, such as abnormal:.3:2",
+            param_hint="--guard",
+        ) from None
+    with about_option("--guard"):
+        return Guard(name.strip(), share, count)
 
 
 @app.command("list")
@@ -162,13 +191,13 @@ def import_(
     """Import past cases with their votes, so that the study does not start from nothing: every row, or none."""
     from quorate.service.importing import past_cases
 
-    with _loaded(db, name) as stored:
-        cases = past_cases(stored.study, table)
-        with stored.batch():
-            for case in cases:
-                stored.study.import_case(case.key, case.probabilities, case.votes)
-        _learn(stored)
-    typer.echo(f"imported {len(cases)} cases into study {name}")
+    def bring_in(study: Study) -> int:
+        cases = past_cases(study, table)
+        for case in cases:
+            study.import_case(case.key, case.probabilities, case.votes)
+        return len(cases)
+
+    typer.echo(f"imported {_change(db, name, bring_in)} cases into study {name}")
 
 
 @app.command("open")
@@ -244,15 +273,15 @@ def tell(name: Name, case: CaseKey, expert: Expert, vote: Vote, db: Db) -> None:
 
 @app.command()
 def amend(name: Name, case: CaseKey, expert: Expert, vote: Vote, db: Db) -> None:
-    """Change an expert's vote."""
-    _change(db, name, lambda study: study.tell(case, expert, vote, amend=True))
+    """Change an expert's vote; a case that has settled with it is open again."""
+    _change(db, name, lambda study: study.correct(case, expert, vote))
     typer.echo(f"{expert} now votes {vote} on case {case}")
 
 
 @app.command()
 def withdraw(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
-    """Take an expert's vote back."""
-    _change(db, name, lambda study: study.withdraw(case, expert))
+    """Take an expert's vote back; a case that has settled with it is open again."""
+    _change(db, name, lambda study: study.correct(case, expert, None))
     typer.echo(f"the vote of {expert} on case {case} was taken back")
 
 
@@ -267,7 +296,7 @@ def abstain(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
 def settle(name: Name, case: CaseKey, db: Db, as_json: AsJson = False) -> None:
     """Settle a case that `ask` says can be settled."""
     found = _change(db, name, lambda study: study.settle(case))
-    _say({"event": type(found).__name__.lower(), **asdict(found)}, as_json=as_json)  # type: ignore[call-overload]  # an event
+    _say({"event": type(found).__name__.lower(), **asdict(found)}, as_json=as_json)
 
 
 @app.command()

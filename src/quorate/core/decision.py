@@ -43,7 +43,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Wait:
-    """Ask nobody for now: votes are on their way, or those who could be asked are away."""
+    """Ask nobody for now: votes are on their way, or those who could be asked are away.
+
+    Where it waits for nobody, everyone has let the question pass, and the rules want more votes: it needs a person.
+    """
 
     case: str
     pending: tuple[str, ...]
@@ -93,12 +96,14 @@ def decide(
     asked: Asked = NOBODY,
     in_flight: int = 1,
     cost_blind: bool = False,
+    floor: int = 0,
 ) -> Decision:
     """Settle, or name the candidate with the largest gain; the first in panel order wins a draw.
 
     A forecast that is not healthy, or too noisy for the stopper, never settles a case: one more expert is asked
     instead, and the forecast of that query says why. The rules come before all that; `left` is what may still be spent.
-    At most `in_flight` experts are asked at a time, those whose votes are on their way included.
+    At most `in_flight` experts are asked at a time, those whose votes are on their way included. With fewer than
+    `floor` votes a case does not settle because all others have let the question pass.
     """
     enough, forecast = _enough(case, forecast, stopper)
     terms = rules.terms(panel, case, left, asked)
@@ -107,6 +112,8 @@ def decide(
     asking = terms.due or bool(telling)
     if not asking and not (hoped and (terms.held or not enough)):
         barrier = terms.barrier if terms.short or (not enough and forecast.candidates) else None
+        if len(case.votes) < floor and asked.passed and barrier is None:
+            return Wait(case.key, (), forecast, "rule")
         reason = barrier or enough or "nobody left"
         return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, kept=enough is not None)
     unsure = not (enough or stopper.settled(case, forecast))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from quorate.core.case import Case
@@ -160,6 +160,16 @@ class Rules:
     def whole(self) -> Rules:
         """These rules for a case that everyone is to vote on: only the budget can keep from it."""
         return Rules(min_votes=sys.maxsize, budget=self.budget)
+
+    def at_least(self, votes: int) -> Rules:
+        """These rules for a case that must have so many votes, as one that is asked about again.
+
+        >>> Rules(min_votes=1, max_votes=2).at_least(3).min_votes
+        3
+        """
+        if votes <= self.min_votes:
+            return self
+        return replace(self, min_votes=votes, max_votes=None if self.max_votes is None else max(self.max_votes, votes))
 
     def least(self, panel: Panel, case: Case) -> int:
         """How many votes a case must have before it settles, if its panel has them."""

@@ -10,14 +10,17 @@ from quorate.models.packed import UNLEARNED, facts_of, reading
 
 def predictor_to_npz(predictor: Predictor) -> bytes:
     """A predictor of one of the models as the bytes of an .npz file, without pickle."""
-    from quorate.models.evidence import stored as evidence  # loads the compiler, which not every program needs
-    from quorate.models.evidence.predictor import EvidencePredictor
-    from quorate.models.full import stored as full
-    from quorate.models.full.predictor import FullPredictor
+    from quorate.models.evidence.predictor import EvidencePredictor  # loads the compiler, which not all programs need
 
     if isinstance(predictor, EvidencePredictor):
+        from quorate.models.evidence import stored as evidence
+
         return evidence.predictor_to_npz(predictor)
+    from quorate.models.full.predictor import FullPredictor
+
     if isinstance(predictor, FullPredictor):
+        from quorate.models.full import stored as full
+
         return full.predictor_to_npz(predictor)
     raise InputError(
         f"a {type(predictor).__name__} is not of a model that can be stored; expected the full or evidence"

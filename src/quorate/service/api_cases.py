@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from quorate.errors import NotFoundError
 from quorate.service.access import Identity, Who, may_change_vote, may_see_inbox, may_vote, refuse
 from quorate.service.api_studies import TheHall, can
-from quorate.service.forms import CaseIn, CasesIn, ExpertOfCase, ReopenIn, VoteIn
+from quorate.service.forms import Arriving, CasesIn, ExpertOfCase, ReopenIn, VoteIn
 from quorate.service.hall import Hall
 from quorate.service.live import LiveStudy
 from quorate.service.rights import Right, may
@@ -61,7 +61,7 @@ class Heard:
 
 
 @router.post("/cases", status_code=201, dependencies=[can(Right.OPEN_CASES)])
-def open_cases(study: str, body: CasesIn | CaseIn, hall: TheHall) -> Opened:
+def open_cases(study: str, body: Arriving, hall: TheHall) -> Opened:
     """Cases arrive, one or several, all or none; the same case twice is one."""
     given = body.cases if isinstance(body, CasesIn) else [body]
     new = hall.study(study).open([one.arrival() for one in given])
@@ -97,26 +97,25 @@ def known_case(live: LiveStudy, case: str) -> None:
 def check_seat(who: Identity, live: LiveStudy, case: str, expert: str) -> None:
     """Refuse a vote of somebody who does not sit there, or was not asked; it tells strangers nothing of the case."""
     seated = who.sits(live.name, expert)
-    refuse(f"vote as {expert!r}", unless=seated or may_vote(who, live.name, expert, asked=False, settled=False))
+    refuse(f"vote as {expert!r}", unless=seated or may_vote(who, live.name, expert, asked=False))
     if may(who, Right.SEE_STUDIES):
         known_case(live, case)
 
-    def turn(found: Study) -> tuple[bool, bool]:
+    def was_asked(found: Study) -> bool:
         if case not in found.state.places:  # to an expert, the same as one they were not asked about
-            return False, False
+            return False
         voted = found.state.known(case).voted(found.panel.expert(expert)) is not None
-        return voted or expert in found.state.waiting(case), found.state.open_case(case) is None
+        return voted or expert in found.state.waiting(case)
 
-    asked, settled = live.read(turn)
     refuse(
         f"vote on case {case!r} as {expert!r}, who was not asked",
-        unless=may_vote(who, live.name, expert, asked=asked, settled=settled),
+        unless=may_vote(who, live.name, expert, asked=live.read(was_asked)),
     )
 
 
 def check_voice(who: Identity, study: str, expert: str) -> None:
     """Refuse somebody who has no say in an expert's votes, before anything is looked for."""
-    says = may_change_vote(who, study, expert) or may_vote(who, study, expert, asked=True, settled=False)
+    says = may_change_vote(who, study, expert) or may_vote(who, study, expert, asked=True)
     refuse(f"vote as {expert!r}", unless=says)
 
 
@@ -131,8 +130,13 @@ def has_voted(live: LiveStudy, case: str, expert: str) -> bool:
 
 
 @router.post("/cases/{case}/votes")
-def vote(study: str, case: CaseKey, body: VoteIn, hall: TheHall, who: Who, later: BackgroundTasks) -> Heard:
+async def vote(study: str, case: CaseKey, body: VoteIn, hall: TheHall, who: Who, later: BackgroundTasks) -> Heard:
     """An expert votes; the same vote twice is one vote, and another replaces it only with `amend`."""
+    async with hall.voting:
+        return await run_in_threadpool(_vote, study, case, body, hall, who, later)
+
+
+def _vote(study: str, case: str, body: VoteIn, hall: Hall, who: Identity, later: BackgroundTasks) -> Heard:
     check_voice(who, study, body.expert)
     live = hall.study(study)
     if may(who, Right.SEE_STUDIES):
@@ -140,7 +144,8 @@ def vote(study: str, case: CaseKey, body: VoteIn, hall: TheHall, who: Who, later
     if not (body.amend and may_change_vote(who, study, body.expert) and has_voted(live, case, body.expert)):
         check_seat(who, live, case, body.expert)
     live.vote(case, body.expert, body.vote, amend=body.amend)
-    later.add_task(live.refill)
+    if live.more:
+        later.add_task(live.refill)
     return Heard(case, body.expert, body.vote, next_question(live, body.expert))
 
 
@@ -153,7 +158,7 @@ def next_question(live: LiveStudy, expert: str) -> QuestionView | None:
 def withdraw(study: str, case: CaseKey, expert: str, hall: TheHall, who: Who) -> Response:
     """A vote is taken back."""
     refuse(f"take back a vote of {expert!r}", unless=may_change_vote(who, study, expert))
-    hall.study(study).withdraw(case, expert)
+    hall.study(study).withdraw(case, expert, again=who.sits(study, expert))
     return Response(status_code=204)
 
 
@@ -164,7 +169,8 @@ def abstain(study: str, case: CaseKey, body: ExpertOfCase, hall: TheHall, who: W
     live = hall.study(study)
     check_seat(who, live, case, body.expert)
     live.abstain(case, body.expert)
-    later.add_task(live.refill)
+    if live.more:
+        later.add_task(live.refill)
     return Heard(case, body.expert, None, next_question(live, body.expert))
 
 
@@ -187,10 +193,12 @@ def reopen(study: str, case: CaseKey, body: ReopenIn, hall: TheHall) -> CaseView
 
 
 @router.get("/experts/{expert}/inbox")
-def show_inbox(study: str, expert: str, hall: TheHall, who: Who) -> InboxView:
-    """What an expert is asked: nothing of the forecast, and nobody's votes."""
+def show_inbox(
+    study: str, expert: str, hall: TheHall, who: Who, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> InboxView:
+    """What an expert is asked, oldest first: nothing of the forecast, and nobody's votes."""
     refuse(f"see the inbox of {expert!r}", unless=may_see_inbox(who, study, expert))
-    return inbox(hall.study(study), expert)
+    return inbox(hall.study(study), expert, most=limit)
 
 
 @router.get("/experts/{expert}/events", response_class=StreamingResponse)

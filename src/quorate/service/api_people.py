@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Request
@@ -11,12 +11,12 @@ from fastapi.responses import Response
 from pydantic import Field, StringConstraints
 
 from quorate.errors import NotFoundError
-from quorate.service.access import Access, Who, access_of, may_manage_token
-from quorate.service.addresses import LONGEST_NAME, PRINTABLE
+from quorate.service.access import Access, Identity, Who, access_of, may_manage_token
 from quorate.service.api_studies import can
 from quorate.service.forms import Form
 from quorate.service.rights import Right
 from quorate.service.tokens import link_address
+from quorate.storage.addresses import LONGEST_NAME, PRINTABLE
 from quorate.storage.people import Token, User
 
 router = APIRouter(prefix="/api", tags=["people"])
@@ -173,10 +173,19 @@ def list_tokens(request: Request, who: Who) -> list[TokenView]:
 
 @router.post("/tokens", status_code=201)
 def create_token(body: TokenIn, request: Request, who: Who) -> NewToken:
-    """A token for a program that acts for oneself."""
+    """A token for a program that acts for oneself; one that is made with another token ends no later than that."""
+    access = access_of(request)
     lifetime = None if body.days is None else timedelta(days=body.days)
-    issued = access_of(request).tokens.issue_api(who.user_id, label=body.label, lifetime=lifetime)
+    issued = access.tokens.issue_api(who.user_id, label=body.label, lifetime=lifetime, until=_latest_end(access, who))
     return NewToken(token_view(issued.token), issued.secret)
+
+
+def _latest_end(access: Access, who: Identity) -> datetime | None:
+    """When a token must end that somebody makes now: with the one they came in with, else a leaked one never ends."""
+    if who.via == "session":
+        return None
+    used = {one.id: one for one in access.accounts.tokens(user_id=who.user_id, kinds=("api",))}.get(who.token_id)
+    return access.accounts.clock() if used is None else used.expires_at  # one that is gone by now opens nothing
 
 
 @router.delete("/tokens/{token}", status_code=204)

@@ -25,6 +25,8 @@ from quorate.storage import listing
 
 router = APIRouter(prefix="/api/studies", tags=["studies"])
 LARGEST_IMPORT = 32 * 2**20
+UNREADABLE = "Quorate-Unreadable"
+SAID = "names of studies that cannot be loaded, separated by commas; not sent where there are none"
 
 
 def hall_of(request: Request) -> Hall:
@@ -76,10 +78,17 @@ def study_view(live: LiveStudy, who: Identity) -> StudyView:
     )
 
 
-@router.get("")
-def list_studies(hall: TheHall, who: Who) -> list[StudyView]:
-    """Studies that one may know of."""
-    return [study_view(hall.study(name), who) for name in entered(who, hall.names())]
+@router.get("", responses={200: {"headers": {UNREADABLE: {"description": SAID, "schema": {"type": "string"}}}}})
+def list_studies(hall: TheHall, who: Who, response: Response) -> list[StudyView]:
+    """Studies that one may know of; the header `Quorate-Unreadable` names those that cannot be loaded, by commas.
+
+    They are left out of the list, and asking for one of them is answered with 503 until it was repaired.
+    """
+    lives = hall.readable()
+    broken = entered(who, hall.unreadable)
+    if broken:
+        response.headers[UNREADABLE] = ",".join(broken)  # names of studies hold no comma
+    return [study_view(lives[name], who) for name in entered(who, lives)]
 
 
 @router.post("", status_code=201, dependencies=[can(Right.CREATE_STUDIES)])
@@ -182,6 +191,6 @@ def table_problem(_request: Request, error: Exception) -> Response:
     """Every bad row of a table, in the one shape of errors."""
     problems = error.problems if isinstance(error, TableError) else ()
     listed = [{"row": problem.row, "message": problem.message} for problem in problems]
-    named = f"{len(listed)} problems in the table; nothing was imported"
+    named = f"{len(listed)} problem{'' if len(listed) == 1 else 's'} in the table; nothing was imported"
     body = {"error": {"code": "table", "message": named, "field": None, "problems": listed}}
     return JSONResponse(body, status_code=422)

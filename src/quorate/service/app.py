@@ -95,17 +95,18 @@ def create_app(hall: Hall, *, image_origins: Sequence[str] = (), demo: bool = Fa
 
 
 @operation.get("/healthz")
-def healthz() -> dict[str, str]:
+async def healthz() -> dict[str, str]:
     """The process answers."""
     return {"status": "ok"}
 
 
 @operation.get("/readyz")
 def readyz(request: Request) -> Response:
-    """Studies are loaded and the database answers."""
+    """Studies are loaded and go on, and the database answers."""
     hall: Hall = request.app.state.hall
-    if not hall.ready:
-        return JSONResponse({"status": "starting"}, status_code=503)
+    trouble = hall.trouble()
+    if trouble is not None:
+        return JSONResponse({"status": trouble}, status_code=503)
     hall.names()
     return JSONResponse({"status": "ready"})
 

@@ -11,7 +11,7 @@ from quorate.assurance.audit import Audit, Checked, audited
 from quorate.core.case import Case
 from quorate.core.health import Health
 from quorate.core.protocols import Target
-from quorate.service.live import LiveStudy
+from quorate.service.live import LiveStudy, open_keys
 from quorate.storage import listing
 from quorate.study.events import Settled
 from quorate.study.state import State
@@ -72,6 +72,7 @@ class Board:
     audit_share: float
     counts: dict[str, int]  # open, settled, imported
     waiting: int  # open cases for which nobody has time
+    needs_person: int  # open cases that everyone has let pass, with fewer votes than the rules want
     no_human: int  # settled cases that no person saw
     unsure: int  # settled because of a limit or a budget, above the allowed error
     savings: Savings
@@ -87,11 +88,12 @@ class Board:
 def board(live: LiveStudy, *, running: bool = False, problem: str | None = None) -> Board:
     """A study at a glance; only its state is taken under the lock, the counting is done outside."""
 
-    def look(study: Study) -> tuple[State, Target, Health, int, dict[str, int], int]:
+    def look(study: Study) -> tuple[State, Target, Health, int, dict[str, int], int, int]:
         loads = {name: live.desk.load(name) for name in study.panel.experts}
-        return study.state, study.target, study.predictor.health, live.version, loads, live.desk.waiting
+        left = sum(live.desk.is_left(key) for key in open_keys(study))
+        return study.state, study.target, study.predictor.health, live.version, loads, live.desk.waiting, left
 
-    state, target, health, version, loads, waiting = live.read(look)
+    state, target, health, version, loads, waiting, left = live.read(look)
     config = live.stored.config
     settled = [one for one in state.settled.values() if one is not None]
     checked, under = _audits(state, target)
@@ -104,6 +106,7 @@ def board(live: LiveStudy, *, running: bool = False, problem: str | None = None)
         audit_share=config.service.audit_share,
         counts=listing.counts(live.stored.db, live.stored.id),
         waiting=waiting,
+        needs_person=left,
         no_human=sum(one.human_votes == 0 for one in settled),
         unsure=sum(not one.kept for one in settled),
         savings=_savings(state, settled),

@@ -27,6 +27,7 @@ from quorate.errors import NotFoundError, QuorateError
 from quorate.service.hall import Hall
 from quorate.service.live import Arrival, LiveStudy
 from quorate.storage.config import ServiceSettings, StudyConfig
+from quorate.study.study import Study
 
 LOG = logging.getLogger("quorate.service")
 NAME = "demo"
@@ -38,6 +39,10 @@ BEFORE = 60
 """Cases that have settled before anybody looks, so that there is something to see."""
 EVERY = 2.5
 """Seconds between two new cases."""
+PAUSE = 0.2
+"""Seconds between two looks at what is to be done."""
+LEASE = 60.0
+"""Seconds after which a question lapses: whoever only watches must not hold up the rest."""
 THINKING = (0.6, 4.0)
 """Shortest and longest time that a simulated expert takes."""
 DOTS = 110
@@ -84,7 +89,7 @@ def config() -> StudyConfig:
     return StudyConfig(
         Panel(panel.classes, panel.experts, panel.classifiers),
         Options(max_error=0.02, rules=Rules(min_votes=1)),
-        service=ServiceSettings(lease_seconds=600.0, max_open=3, audit_share=0.1, about=ABOUT),
+        service=ServiceSettings(lease_seconds=LEASE, max_open=3, audit_share=0.1, about=ABOUT),
     )
 
 
@@ -99,6 +104,23 @@ def told(expert: str, key: str) -> str:
     """What an expert votes."""
     table = votes()
     return table.panel.classes[int(table.votes[row_of(key), table.panel.expert(expert)])]
+
+
+def guessed(study: Study, key: str) -> str | None:
+    """A vote on a case that somebody else has opened, drawn by what a classifier says; None where none does."""
+    given = next((row for row in study.state.known(key).probabilities if row is not None), None)
+    if given is None:
+        return None
+    return random.choices(study.panel.classes, given)[0]  # noqa: S311  # a simulation
+
+
+def is_ours(key: str) -> bool:
+    """Whether a case is one of the demo's own."""
+    try:
+        row_of(key)
+    except NotFoundError:
+        return False
+    return True
 
 
 @pictures.get("/demo/{name}.svg")
@@ -130,6 +152,8 @@ class Demo:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _thinking: dict[tuple[str, str], float] = field(default_factory=dict)  # when each question is answered
+    _row: int = 0  # the next case
+    _due: float = 0.0  # and when it comes
 
     def start(self) -> None:
         """Make the study if it is not there, and begin."""
@@ -145,16 +169,30 @@ class Demo:
     def _run(self) -> None:
         try:
             live = self._opened()
-            opened = live.read(lambda study: len(study.state.places))
-            due = time.monotonic()
-            while not self._stop.wait(0.2):
-                now = time.monotonic()
-                if now >= due and opened < CASES and live.desk.waiting < 3:
-                    live.open([arrival(opened)])
-                    opened, due = opened + 1, now + EVERY
-                self._answer(live, now)
-        except QuorateError as error:  # the service goes on without its demo
+            trouble = None
+            while not self._stop.wait(PAUSE):
+                try:
+                    self._go_on(live, time.monotonic())
+                except NotFoundError:
+                    raise
+                except QuorateError as error:  # somebody was faster, or the database is away: another time
+                    if trouble != str(error):  # said once
+                        LOG.warning("the demo could not go on", extra={"fields": {"why": str(error)}})
+                    trouble = str(error)
+        except QuorateError as error:  # the study is gone, or another one has its name: the service goes on without it
             LOG.warning("the demo has ended", extra={"fields": {"why": str(error)}})
+
+    def _go_on(self, live: LiveStudy, now: float) -> None:
+        """Answer what is due, and open the next case when its time has come."""
+        self._answer(live, now)
+        if now < self._due or live.desk.waiting >= 3:
+            return
+        known = live.read(lambda study: study.state.places)
+        while self._row < CASES and key_of(self._row) in known:
+            self._row += 1
+        if self._row < CASES:
+            self._due = now + EVERY
+            live.open([arrival(self._row)])
 
     def _opened(self) -> LiveStudy:
         if NAME in self.hall.names():
@@ -181,6 +219,14 @@ class Demo:
                 ready = self._thinking.setdefault(place, now + random.uniform(*THINKING))  # noqa: S311  # a pause
                 if now >= ready:
                     del self._thinking[place]
-                    live.vote(question.case, expert, told(expert, question.case))
+                    self._tell(live, expert, question.case)
                     break  # one thing at a time
         live.refill()
+
+    def _tell(self, live: LiveStudy, expert: str, key: str) -> None:
+        """A simulated expert votes, or abstains from a case of which nothing is known."""
+        vote = told(expert, key) if is_ours(key) else live.read(lambda study: guessed(study, key))
+        if vote is None:
+            live.abstain(key, expert)
+        else:
+            live.vote(key, expert, vote)

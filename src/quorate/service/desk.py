@@ -50,6 +50,10 @@ class Desk:
         """What an expert was asked and has not answered, oldest first."""
         return tuple(self._open.get(expert, {}).values())
 
+    def holds(self, expert: str, key: str) -> bool:
+        """Whether an expert was asked about a case and has not answered."""
+        return key in self._open.get(expert, {})
+
     def load(self, expert: str) -> int:
         """How many questions wait for an expert."""
         return len(self._open.get(expert, {}))
@@ -95,6 +99,10 @@ class Desk:
     def waits_for(self, key: str) -> tuple[str, ...]:
         """The experts that a case waits for."""
         return self._waiting.get(key, ())
+
+    def is_left(self, key: str) -> bool:
+        """Whether nobody is asked about an open case, and it waits for nobody: everyone has let it pass."""
+        return not self.asked(key) and not self.waits(key)
 
     def waits(self, key: str) -> bool:
         """Whether a case waits for somebody to have time."""

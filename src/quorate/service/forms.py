@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StringConstraints, Tag
 
 from quorate.assembly import Options
 from quorate.core.case import Show
 from quorate.core.panel import Panel
 from quorate.core.rules import Guard, Rules
 from quorate.errors import InputError
-from quorate.service.addresses import LONGEST_KEY, LONGEST_NAME, PART, STUDY
 from quorate.service.live import Arrival
+from quorate.service.problems import KINDS
+from quorate.storage.addresses import LONGEST_KEY, LONGEST_NAME, PART, STUDY
 from quorate.storage.config import ServiceSettings, StudyConfig
 
 MOST_AT_ONCE = 1000
@@ -65,6 +66,19 @@ class CasesIn(Form):
     """Cases that arrive together, all or none."""
 
     cases: Annotated[list[CaseIn], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+def _kind(body: object) -> str:
+    """Which of the two kinds of body was meant, so that what is wrong with it is said of that one alone."""
+    several = "cases" in body if isinstance(body, dict) else isinstance(body, CasesIn)
+    return KINDS[several]
+
+
+Arriving = Annotated[
+    Annotated[CaseIn, Tag(KINDS[False])] | Annotated[CasesIn, Tag(KINDS[True])],
+    Discriminator(_kind),
+]
+"""One case, or several."""
 
 
 class GuardIn(Form):

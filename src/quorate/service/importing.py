@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quorate.data.columns import ONLY_CLASSIFIER, probability_columns
-from quorate.data.formats import read_sheet
+from quorate.data.cells import read_keys
+from quorate.data.columns import ONLY_CLASSIFIER, find_columns, probability_columns
+from quorate.data.formats import Sheet, read_sheet
 from quorate.data.table import Table, read_table
 from quorate.errors import Problem, TableError
-from quorate.service.addresses import LONGEST_KEY, is_key
+from quorate.storage.addresses import LONGEST_KEY, is_key
 from quorate.study.study import Study
 from quorate.study.verbs import Probabilities
 
@@ -34,7 +35,8 @@ class Imported:
 
 def past_cases(study: Study, path: Path) -> list[PastCase]:
     """The cases of a table whose columns are named as the study's experts and classifiers are."""
-    panel, columns = study.panel, read_sheet(path).columns
+    panel, sheet = study.panel, read_sheet(path)
+    columns = sheet.columns
     experts = [name for name in panel.experts if name in columns]
     if not experts:
         expected = ", ".join(panel.experts)
@@ -46,15 +48,24 @@ def past_cases(study: Study, path: Path) -> list[PastCase]:
         raise TableError(
             path.name, [Problem(None, f"no classifier's probabilities; expected columns such as {wanted}")]
         )
-    table = read_table(path, classes=panel.classes, experts=experts, classifiers=None if plain else named)
-    problems = [
-        Problem(row, message)
-        for row, key in enumerate(table.keys, start=1)
-        if (message := _key_problem(study, key)) is not None
-    ]
+    known = {"classes": panel.classes, "experts": experts, "classifiers": None if plain else named}
+    found = find_columns(columns, **known)
+    problems = [] if isinstance(found, list) else _key_problems(study, sheet, found.key)
+    try:
+        table = read_table(path, **known)
+    except TableError as error:
+        raise TableError(path.name, sorted([*error.problems, *problems], key=lambda one: one.row or 0)) from None
     if problems:
         raise TableError(path.name, problems)
     return _cases(table, panel.classifiers if plain else tuple(named))
+
+
+def _key_problems(study: Study, sheet: Sheet, column: str | None) -> list[Problem]:
+    """What is wrong with keys for this study; what would be wrong with them for any is found when they are read."""
+    keys, of_any = read_keys(None if column is None else sheet.cells[column], sheet.rows)
+    told = {problem.row for problem in (*sheet.problems, *of_any)}
+    found = ((row, _key_problem(study, key)) for row, key in enumerate(keys, start=1) if row not in told)
+    return [Problem(row, message) for row, message in found if message is not None]
 
 
 def _key_problem(study: Study, key: str) -> str | None:

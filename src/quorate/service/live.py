@@ -18,7 +18,6 @@ from quorate.service.desk import Desk, Question
 from quorate.service.importing import PastCase
 from quorate.storage.studies import StoredStudy
 from quorate.study.method import Job
-from quorate.study.seeds import generator
 from quorate.study.study import Study
 from quorate.study.verbs import Probabilities
 
@@ -56,6 +55,7 @@ class LiveStudy:
     wake: Callable[[], None] = lambda: None  # called when a fit may be due
     desk: Desk = field(init=False)
     version: int = field(default=0, init=False)  # grows with every change that is seen here
+    more: bool = field(default=False, init=False)  # whether the last change has left something to hand out
     _shown: Study = field(init=False, repr=False)  # as it was after the last change that is stored
     _desks: Mapping[str, tuple[Question, ...]] = field(
         default_factory=dict, init=False, repr=False
@@ -130,7 +130,6 @@ class LiveStudy:
                     arrival.key,
                     arrival.probabilities,
                     available=arrival.available,
-                    audit=self._drawn(arrival.key),
                     show=arrival.show,
                 )
                 new.append(arrival.key)
@@ -142,11 +141,6 @@ class LiveStudy:
                 self.desk.arrive(key, self.study.experts)
         self.refill()
         return new
-
-    def _drawn(self, key: str) -> bool:
-        """Whether a case is audited: drawn by the study's seed and its key, so that nobody can know or choose."""
-        share = self.stored.config.service.audit_share
-        return share > 0 and bool(generator(self.study.seed, "audit", self.stored.created_at, key).random() < share)
 
     def _check_same(self, arrival: Arrival) -> None:
         study = self.study
@@ -165,20 +159,36 @@ class LiveStudy:
             )
 
     def vote(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
-        """An expert votes; the same vote twice is one vote. What follows from it is kept with it, or neither."""
+        """An expert votes; the same vote twice is one vote. What follows from it is kept with it, or neither.
+
+        What follows is what becomes of the case, and which case takes its place on the desk.
+        """
 
         def act(study: Study) -> None:
-            study.tell(key, expert, vote, amend=amend)
-            self._advance(key)
+            if amend:
+                study.correct(key, expert, vote)
+            else:
+                study.tell(key, expert, vote)
+            for one in keys:
+                self._advance(one)
+                self.desk.sync(study.state, one)  # so that the next finds the desks as they are by then
 
-        self._write(act, [key])
+        with self._lock:
+            following = self.desk.next_for(expert) if self.desk.holds(expert, key) else None
+            keys = [key] if following in (None, key) else [key, following]
+            self._write(act, keys)
 
-    def withdraw(self, key: str, expert: str) -> None:
-        """An expert's vote is taken back."""
+    def withdraw(self, key: str, expert: str, *, again: bool = False) -> None:
+        """An expert's vote is taken back, with `again` to be asked for at once: a slip of the hand.
+
+        A case that has settled with it is open again, and so it is where such a vote is changed.
+        """
 
         def act(study: Study) -> None:
             self._check_cast(key, expert)
-            study.withdraw(key, expert)
+            study.correct(key, expert, None)
+            if again and study.state.open_case(key) is not None and not self._is_away(expert):
+                study.lease(key, expert, until=self.clock() + self.stored.config.service.lease_seconds)
             self._advance(key)
 
         self._write(act, [key])
@@ -272,13 +282,17 @@ class LiveStudy:
     def _hand_out(self) -> bool:
         """Take up one case that waits for somebody who has time; False where there is none."""
         with self._lock:
-            there = tuple(name for name in self.study.experts if not self._is_away(name))
-            key = next(filter(None, map(self.desk.next_for, self.desk.idle(there))), None)
-            if key is None and self.study.method.rules.min_votes == 0:  # it may settle although nobody has time
-                key = self.desk.unseen()
+            key = self._to_hand_out()
             if key is not None:
                 self._write(lambda _: self._advance(key), [key])
             return key is not None
+
+    def _to_hand_out(self) -> str | None:
+        there = tuple(name for name in self.study.experts if not self._is_away(name))
+        key = next(filter(None, map(self.desk.next_for, self.desk.idle(there))), None)
+        if key is None and self.study.method.rules.min_votes == 0:  # it may settle although nobody has time
+            return self.desk.unseen()
+        return key
 
     def _is_away(self, expert: str) -> bool:
         return self.study.panel.expert(expert) in self.study.state.away
@@ -292,12 +306,11 @@ class LiveStudy:
         with self._lock:
             return self.study.due()
 
-    def outlook(self, key: str) -> tuple[Forecast, Decision] | None:
-        """What the panel is expected to decide on a case, and what should happen next to it; None if it is not open."""
+    def outlook(self, key: str) -> tuple[Forecast, Decision | None]:
+        """What the panel is expected to decide on a case, and what should happen next to it if it is open."""
         with self._lock:
-            if self.study.state.open_case(key) is None:
-                return None
-            return self.study.forecast(key), self.study.ask(key)
+            is_open = self.study.state.open_case(key) is not None
+            return self.study.expected(key), self.study.ask(key) if is_open else None
 
     def questions(self, expert: str) -> tuple[Question, ...]:
         """What waits on an expert's desk."""
@@ -341,6 +354,7 @@ class LiveStudy:
             if not alone:
                 self._index()
             self._announce(self._touched(asked) if alone else frozenset(self.study.panel.experts))
+            self.more = self._to_hand_out() is not None
         self.wake()
         return answer
 

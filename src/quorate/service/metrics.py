@@ -50,16 +50,18 @@ class Studies(Collector):
         fits = GaugeMetricFamily("quorate_fits", "Fits adopted", labels=["study"])
         healthy = GaugeMetricFamily("quorate_healthy", "Whether the fit in force is healthy", labels=["study"])
         events = GaugeMetricFamily("quorate_events", "Events in the journal", labels=["study"])
-        for name in self._hall.names():
-            live = self._hall.study(name)
+        for name, live in self._hall.readable().items():
             for state, number in listing.counts(live.stored.db, live.stored.id).items():
                 cases.add_metric([name, state], number)
             waiting.add_metric([name], live.desk.waiting)
             fits.add_metric([name], live.study.state.fits)
             healthy.add_metric([name], float(live.study.predictor.health.healthy))
             events.add_metric([name], live.study.state.events)
+        unreadable = GaugeMetricFamily(
+            "quorate_studies_unreadable", "Studies that cannot be loaded", value=len(self._hall.unreadable)
+        )
         listeners = GaugeMetricFamily("quorate_listeners", "Open event streams", value=len(self._hall.hub))
-        yield from (cases, waiting, fits, healthy, events, listeners)
+        yield from (cases, waiting, fits, healthy, events, unreadable, listeners)
 
 
 class Measured:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -13,7 +14,7 @@ from quorate.service import pages_board, pages_cases, pages_inbox, pages_people,
 from quorate.service.access import Identity, PageWho
 from quorate.service.api_studies import TheHall, study_view
 from quorate.service.drawings import Gallery
-from quorate.service.hall import Hall
+from quorate.service.live import LiveStudy
 from quorate.service.problems import ApiError
 from quorate.service.rendering import STATIC, make_templates, part_of, render
 from quorate.service.rights import Right, entered, may
@@ -59,10 +60,10 @@ class DeskLine:
     waiting: int
 
 
-def _desks(hall: Hall, who: Identity) -> list[DeskLine]:
+def _desks(lives: Mapping[str, LiveStudy], who: Identity) -> list[DeskLine]:
     return [
-        DeskLine(study, expert, len(hall.study(study).questions(expert)))
-        for study in sorted(who.seats)
+        DeskLine(study, expert, len(lives[study].questions(expert)))
+        for study in sorted(who.seats.keys() & lives.keys())
         for expert in sorted(who.seats[study])
     ]
 
@@ -70,11 +71,13 @@ def _desks(hall: Hall, who: Identity) -> list[DeskLine]:
 @home.get("/")
 def show_home(request: Request, hall: TheHall, who: PageWho) -> Response:
     """Studies and inboxes; who has one inbox and nothing else is led to it."""
-    desks = _desks(hall, who)
-    if not may(who, Right.SEE_STUDIES) and len(desks) == 1:
+    lives = hall.readable()
+    desks, broken = _desks(lives, who), entered(who, hall.unreadable)
+    if not may(who, Right.SEE_STUDIES) and len(desks) == 1 and not broken:
         only = desks[0]
         return RedirectResponse(f"/studies/{part_of(only.study)}/inbox/{part_of(only.expert)}", 303)
     studies = []
     if may(who, Right.SEE_STUDIES):
-        studies = [study_view(hall.study(name), who) for name in entered(who, hall.names())]
-    return render(request, "home.html", {"desks": desks, "studies": studies, "here": "studies"}, who=who)
+        studies = [study_view(lives[name], who) for name in entered(who, lives)]
+    shown = {"desks": desks, "studies": studies, "broken": broken, "here": "studies"}
+    return render(request, "home.html", shown, who=who)

@@ -33,7 +33,7 @@ def _shown(hall: Hall, who: Identity, study: str, expert: str) -> dict[str, obje
     refuse(f"see the inbox of {expert!r}", unless=may_see_inbox(who, study, expert))
     return {
         "inbox": inbox(hall.study(study), expert),
-        "may_vote": may_vote(who, study, expert, asked=True, settled=False),
+        "may_vote": may_vote(who, study, expert, asked=True),
         "may_be_away": may_set_away(who, study, expert),
         "for_another": not who.sits(study, expert),
         "here": "inbox",

@@ -32,7 +32,7 @@ def _users(
 ) -> Response:
     access = access_of(request)
     users = access.accounts.users()
-    seats = [(name, expert) for name in hall.names() for expert in hall.study(name).study.experts]
+    seats = [(name, expert) for name, live in hall.readable().items() for expert in live.study.experts]
     known = {
         "users": [(user, user_view(access, user)) for user in users],
         "seats": seats,

@@ -22,22 +22,27 @@ from quorate.errors import (
     QuorateError,
     StorageError,
     StudyError,
+    UnreadableError,
 )
 
 LOG = logging.getLogger("quorate.service")
 ANSWER_HEADERS: Final = "answer_headers"
 """Where middleware leaves its headers for answers that do not come back through it: those to unexpected errors."""
 
+
 STATUS: Final[Mapping[type[QuorateError], tuple[int, str]]] = {
     InputError: (422, "invalid"),
     NotFoundError: (404, "not_found"),
     StudyError: (409, "conflict"),
+    UnreadableError: (503, "unreadable"),
     AccountError: (409, "conflict"),
     HealthError: (503, "unhealthy"),
     MissingExtraError: (501, "not_installed"),
 }
 """The answer to an error of quorate's own: that of its nearest ancestor here."""
 
+KINDS: Final = ("one case", "several cases")
+"""What the two kinds of body are called that cases come in; they are no part of a field's name."""
 NO_STORAGE: Final = "the database does not answer; what was acknowledged is kept, try again in a moment"
 INTERNAL: Final = "something went wrong on the server; the log says what, by the request id of this answer"
 
@@ -157,5 +162,5 @@ def _invalid(errors: Sequence[Any]) -> ApiError:
 
 
 def _field(place: Sequence[str | int]) -> str | None:
-    names = [str(part) for part in place if part not in ("body", "query", "path", "header", "cookie")]
+    names = [str(part) for part in place if part not in ("body", "query", "path", "header", "cookie", *KINDS)]
     return ".".join(names) or None

@@ -49,7 +49,6 @@ class Right(StrEnum):
     CHANGE_PANELS = "change panels"  # experts who come and go, classifiers that are replaced
     OPEN_CASES = "open cases"
     SEE_FORECASTS = "see forecasts"
-    SETTLE_CASES = "settle cases"
     REOPEN_CASES = "reopen cases"
     EXPIRE_QUERIES = "expire queries"
     IMPORT_VOTES = "import votes"
@@ -84,13 +83,13 @@ def may_see_inbox(who: Identity, study: str, expert: str) -> bool:
     return may(who, Right.SEE_STUDIES) or who.sits(study, expert)
 
 
-def may_vote(who: Identity, study: str, expert: str, *, asked: bool, settled: bool) -> bool:
+def may_vote(who: Identity, study: str, expert: str, *, asked: bool) -> bool:
     """Whether somebody may cast an expert's vote on a case, or abstain.
 
-    A vote is a person's word: a manager has none without a seat. A seat's vote is taken where the expert was asked, and
-    late, on a case that has settled; a vote that nobody asked for would choose its own cases.
+    A vote is a person's word: a manager has none without a seat. A seat's vote is taken where the expert was asked,
+    however late it comes; a vote that nobody asked for would choose its own cases.
     """
-    return who.role is Role.ADMIN or (who.sits(study, expert) and (asked or settled))
+    return who.role is Role.ADMIN or (who.sits(study, expert) and asked)
 
 
 def may_change_vote(who: Identity, study: str, expert: str) -> bool:

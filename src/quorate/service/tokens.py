@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from quorate.errors import AccountError
@@ -49,9 +49,11 @@ class Tokens:
         """A session of somebody who has just shown who it is; its label says how."""
         return self._issue(user_id, "session", new_secret(), by, SESSION_LIFETIME)
 
-    def issue_api(self, user_id: int, *, label: str = "", lifetime: timedelta | None = None) -> Issued:
-        """A token for a program, without an end unless one is given."""
-        return self._issue(user_id, "api", API_PREFIX + new_secret(), label, lifetime)
+    def issue_api(
+        self, user_id: int, *, label: str = "", lifetime: timedelta | None = None, until: datetime | None = None
+    ) -> Issued:
+        """A token for a program, without an end unless one is given; `until` is the latest that it may have."""
+        return self._issue(user_id, "api", API_PREFIX + new_secret(), label, lifetime, until)
 
     def issue_link(self, user_id: int, *, lifetime: timedelta = LINK_LIFETIME) -> Issued:
         """The secret of a sign-in link that works once; links given out before stop working."""
@@ -95,8 +97,17 @@ class Tokens:
         """What is stored of a secret."""
         return self._mac(kind, secret)
 
-    def _issue(self, user_id: int, kind: Kind, secret: str, label: str, lifetime: timedelta | None) -> Issued:
-        end = None if lifetime is None else self.accounts.clock() + lifetime
+    def _issue(
+        self,
+        user_id: int,
+        kind: Kind,
+        secret: str,
+        label: str,
+        lifetime: timedelta | None,
+        until: datetime | None = None,
+    ) -> Issued:
+        ends = [] if lifetime is None else [self.accounts.clock() + lifetime]
+        end = min(ends if until is None else [*ends, until], default=None)
         token = self.accounts.add_token(user_id, kind, self.digest(kind, secret), label=label, expires_at=end)
         return Issued(secret, token)
 
@@ -110,9 +121,10 @@ def new_secret() -> str:
 
 
 def first_link(tokens: Tokens) -> tuple[Issued, User] | None:
-    """A sign-in link for the first admin, who is made if there is none; None once an admin can come in.
+    """A sign-in link for the first admin, who is made if there is none; None once an admin has a password.
 
-    To be printed at every start: until a link was used, the one before it, lost in a log that nobody read, is replaced.
+    To be printed at every start: whoever reads the server's terminal may come in, and until there is a password, an
+    admin whose session has ended has no other way. The link before, lost in a log that nobody read, is replaced.
     """
     accounts = tokens.accounts
     admins = [user for user in accounts.users() if user.role == "admin" and not user.disabled]
@@ -121,10 +133,9 @@ def first_link(tokens: Tokens) -> tuple[Issued, User] | None:
             admins = [accounts.create_user(FIRST_ADMIN, "admin")]
         except AccountError:  # another process started at the same time and prints the link, or the name is taken
             return None
-    first = admins[0]
-    came_in = any(token.kind != "link" or token.used_at is not None for token in accounts.tokens(user_id=first.id))
-    if len(admins) > 1 or first.password is not None or came_in:
+    if any(admin.password is not None for admin in admins):
         return None
+    first = admins[0]
     return tokens.issue_link(first.id, lifetime=FIRST_LINK_LIFETIME), first
 
 

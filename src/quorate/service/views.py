@@ -73,9 +73,12 @@ class ForecastView:
 
 @dataclass(frozen=True)
 class NextView:
-    """What happens next to an open case: ask these, wait for those, or settle."""
+    """What happens next to an open case: ask these, wait for those, or settle.
 
-    step: str  # ask, wait or settle
+    It needs a person where everyone has let the question pass and a rule wants more votes.
+    """
+
+    step: str  # ask, wait, person or settle
     experts: tuple[str, ...]
     reason: str
     measure: str | None
@@ -146,7 +149,7 @@ class CaseView:
     panel: tuple[str, ...]
     pending: tuple[str, ...]
     would_be: DecisionView | None
-    forecast: ForecastView | None
+    forecast: ForecastView | None  # by what is known now, of a settled case too
     next: NextView | None
     story: tuple[StepView, ...]
 
@@ -203,7 +206,8 @@ def next_view(decision: Decision) -> NextView:
         return NextView("ask", decision.batch, decision.reason, decision.measure, dict(decision.gains))
     if isinstance(decision, Settle):
         return NextView("settle", (), decision.reason, None, {})
-    return NextView("wait", (*decision.pending, *decision.away), decision.reason, None, {})
+    awaited = (*decision.pending, *decision.away)
+    return NextView("wait" if awaited else "person", awaited, decision.reason, None, {})
 
 
 def case_line(record: CaseRecord, study: Study) -> CaseLine:
@@ -216,7 +220,7 @@ def case_line(record: CaseRecord, study: Study) -> CaseLine:
         settled_at=record.settled_at,
         decision=_decided(record),
         answers=tuple(_answer(one, study.panel) for one in record.asked),
-        audit=record.audit,
+        audit=record.audit and (record.would_be is not None or record.state != "open"),  # nobody knows it before
         contradicted=record.changed and study.contradicts(record.key),
     )
 
@@ -281,8 +285,8 @@ def case_view(live: LiveStudy, key: str) -> CaseView:
             panel=tuple(name for name, there in zip(panel.experts, case.available, strict=False) if there),
             pending=study.pending(key),
             would_be=_would_be(record.would_be),
-            forecast=None if expected is None else forecast_view(expected[0]),
-            next=None if expected is None else next_view(expected[1]),
+            forecast=None if record.state == "imported" else forecast_view(expected[0]),
+            next=None if expected[1] is None else next_view(expected[1]),
             story=tuple(_step(at, event, panel) for _, at, event in told),
         )
 
@@ -309,8 +313,8 @@ def _step(at: str, event: Event, panel: Panel) -> StepView:
 def _said(event: Event, expert: str | None, vote: str | None) -> tuple[str, str]:
     """The kind of an event, and what happened in words."""
     match event:
-        case Opened(audit=audit):
-            return "opened", "the case arrived" + (" and was drawn for the audit" if audit else "")
+        case Opened():  # whether it was drawn for the audit is told once that is over
+            return "opened", "the case arrived"
         case Imported():
             return "imported", "the case joined the history with its past votes"
         case Leased(why=why):
@@ -329,7 +333,8 @@ def _said(event: Event, expert: str | None, vote: str | None) -> tuple[str, str]
         case Abstained():
             return "abstained", f"{expert} could not tell"
         case Audited(outcome=outcome, stated_error=error):
-            return "audited", f"it would have settled as {outcome}, error {percent(error)}; the whole panel is asked"
+            said = f"drawn for the audit: it would have settled as {outcome}, error {percent(error)}"
+            return "audited", f"{said}; the whole panel is asked"
         case Settled(outcome=outcome, stated_error=error, human_votes=0):
             return "settled", f"settled as {outcome}, error {percent(error)}, without any human vote"
         case Settled(outcome=outcome, stated_error=error):

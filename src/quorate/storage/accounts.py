@@ -163,7 +163,7 @@ class Accounts:
 
     def grant(self, kind: str, digest: str) -> Grant | None:
         """What a secret opens now, or None: by its digest, with its user and seats, in one query."""
-        with self.db.reading() as connection:
+        with self.db.glancing() as connection:
             return _grant(connection, _known(kind, TOKEN_KINDS, "kind of token"), digest, self.clock())
 
     def spend_link(self, link: str, session: str, *, label: str, expires_at: datetime) -> Grant | None:

@@ -81,6 +81,16 @@ class Database:
             yield connection
 
     @contextmanager
+    def glancing(self) -> Iterator[Connection]:
+        """A connection for a single look, which needs no transaction of its own: several looks see several moments."""
+        if self.is_sqlite:
+            with self.reading() as connection:
+                yield connection
+            return
+        with self._saying("read"), self._engines.glancer.connect() as connection:
+            yield connection
+
+    @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction, committed on leaving, undone where that fails; one at a time in a thread."""
         if getattr(self._mine, "writing", False):

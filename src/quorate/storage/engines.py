@@ -23,11 +23,12 @@ CONNECTIONS = 64
 
 @dataclass(frozen=True)
 class Engines:
-    """How a database is read and how it is written; the same for PostgreSQL."""
+    """How a database is read and how it is written; for PostgreSQL all share their connections."""
 
     sqlite: bool
-    reader: Engine
+    reader: Engine  # sees one moment
     writer: Engine
+    glancer: Engine  # for single looks
 
     def close(self) -> None:
         """End all connections."""
@@ -73,7 +74,7 @@ def engines_of(url: URL, *, create: bool) -> Engines:
     _file(Path(str(url.database)), said(url), create=create)
     reader = _sqlite(url, begin="BEGIN", size=CONNECTIONS)
     event.listen(reader, "connect", _reading_only)
-    return Engines(True, reader, _sqlite(url, begin="BEGIN IMMEDIATE", size=1))
+    return Engines(True, reader, _sqlite(url, begin="BEGIN IMMEDIATE", size=1), reader)
 
 
 def _file(path: Path, url: str, *, create: bool) -> None:
@@ -131,4 +132,5 @@ def _postgresql(url: URL) -> Engines:
     except ModuleNotFoundError:
         raise MissingExtraError("PostgreSQL", "service") from None
     reader = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-    return Engines(False, reader, engine)
+    glancer = engine.execution_options(isolation_level="AUTOCOMMIT", postgresql_readonly=True)
+    return Engines(False, reader, engine, glancer)

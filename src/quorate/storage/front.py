@@ -10,14 +10,19 @@ from quorate import assembly
 from quorate.assembly import Options, read_target
 from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor, Target
+from quorate.core.rules import Rules
 from quorate.core.target import Votes
 from quorate.errors import InputError, TargetError
+from quorate.storage.addresses import check_names
 from quorate.storage.extra import check_extra
 from quorate.study.journal import Journal
 from quorate.study.study import Study
 
 if TYPE_CHECKING:
     from quorate.storage.database import Database
+
+SEEN = Rules(min_votes=1)
+"""What a study that others may serve keeps to, unless it is told otherwise."""
 
 
 def create_study(
@@ -34,7 +39,8 @@ def create_study(
 ) -> Study:
     """A new study; one with a journal is rebuilt from it, and the same questions come out.
 
-    `storage` is the URL of a database that keeps it (`open_study` goes on from there). `learned`, if it was kept, is
+    `storage` is the URL of a database that keeps it (`open_study` goes on from there); unless `options` say otherwise,
+    every case of such a study is seen by a person, as in the service. `learned`, if it was kept, is
     what was in force at the journal's end; else all fits are run again.
 
     >>> panel = Panel(["normal", "abnormal"], ["ann", "ben", "cho"], ["densenet"])
@@ -63,9 +69,10 @@ def create_study(
     from quorate.storage.config import StudyConfig
     from quorate.storage.database import Database
 
-    chosen = replace(options or Options(), max_error=max_error)
+    chosen = replace(options or Options(rules=SEEN), max_error=max_error)
     config = StudyConfig(panel, chosen, _name_of(target, panel), seed)
     config.plan()  # what is wrong with it is said before a file is made
+    check_names(name, panel.experts)
     db = Database.open(storage, create=True)
     return _or_closed(db, lambda: studies.create(db, name, config).study)
 

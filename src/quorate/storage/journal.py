@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PAGE = 5000
 """Events that are read, or held back before they are written, at a time."""
+KEYS = 500
+"""Cases that are read at a time."""
 LONGEST_KEY = 500
 
 _LOCKED = (
@@ -39,7 +41,9 @@ _READ = (
     .order_by(EVENTS.c.number)
 )
 _APPEND = insert(EVENTS)
-_CASE = select(CASES).where(CASES.c.study_id == bindparam("study"), CASES.c.key == bindparam("case"))
+_CASES = select(CASES).where(
+    CASES.c.study_id == bindparam("study"), CASES.c.key.in_(bindparam("cases", expanding=True))
+)
 _PLACE = select(func.max(CASES.c.place)).where(CASES.c.study_id == bindparam("study"))
 _NEW_CASE = insert(CASES)
 _COLUMNS = [column.name for column in CASES.c if column.name not in ("study_id", "key", "place")]
@@ -65,7 +69,7 @@ class SqlJournal:
                 select(STUDIES.c.name, STUDIES.c.count, STUDIES.c.head).where(STUDIES.c.id == study_id)
             ).one_or_none()
         if found is None:
-            raise NotFoundError(f"there is no study number {study_id} in {db.url}; it may have been deleted")
+            raise NotFoundError(f"there is no study number {study_id}; it may have been deleted")
         self.name: str
         self.name, self._count, self._head = found
         self._batch: _Batch | None = None
@@ -94,7 +98,7 @@ class SqlJournal:
         if self._batch is not None:
             yield
             return
-        with self.db.reading() as connection:
+        with self.db.glancing() as connection:
             self._check(connection.execute(_COUNT, {"study": self.study_id}).one_or_none())
         with ExitStack() as held:
             self._batch = begun = _Batch(self, lambda: self._locked(held.enter_context(self.db.writing())))
@@ -112,12 +116,16 @@ class SqlJournal:
 
     def _check(self, found: Sequence[Any] | None) -> None:
         if found is None:
-            raise NotFoundError(f"study {self.name!r} was deleted from {self.db.url} meanwhile")
+            raise self._gone()
         if tuple(found) != self.seen:
             raise StaleJournalError(
                 f"study {self.name!r} was changed by another program meanwhile: it has {found[0]} events, "
                 f"{self._count} were expected; refresh it or open it again, and repeat what you did"
             )
+
+    def _gone(self) -> NotFoundError:
+        """What is said of a study that is not there any more; clients of a service read it, so it names no database."""
+        return NotFoundError(f"study {self.name!r} was deleted meanwhile; expected one that is still there")
 
     @property
     def seen(self) -> tuple[int, str]:
@@ -168,7 +176,7 @@ class SqlJournal:
         with self.db.reading() as connection:
             found = connection.execute(_COUNT, {"study": self.study_id}).one_or_none()
         if found is None:
-            raise NotFoundError(f"study {self.name!r} was deleted from {self.db.url} meanwhile")
+            raise self._gone()
         if tuple(found) == self.seen:
             return []
         events = [event for _, _, event in self._from(self._count, found[0])]
@@ -184,6 +192,7 @@ class _Batch:
     """Appended events that wait to be written together, and the records of their cases."""
 
     def __init__(self, journal: SqlJournal, begin: Callable[[], Connection]) -> None:
+        self._db = journal.db
         self.study_id = journal.study_id
         self.name = journal.name
         self.count, self.head = journal.seen
@@ -215,30 +224,34 @@ class _Batch:
         if len(self._rows) >= PAGE:
             self.flush()
 
-    def _record(self, event: Event, at: str) -> None:
-        key = key_of(event)
-        if key is None:
-            return
-        before = self._records.get(key)
-        if before is None and not isinstance(event, Opened | Imported):
-            before = self._read(key)
-        after = record_after(before, event, at)
-        if after is not None:
-            self._records[key] = after
+    def _read(self, connection: Connection) -> None:
+        """Read the records of cases that something has happened to."""
+        happened = (key_of(event) for event, _ in self._events if not isinstance(event, Opened | Imported))
+        keys = [key for key in dict.fromkeys(happened) if key is not None]
+        for first in range(0, len(keys), KEYS):
+            values = {"study": self.study_id, "cases": keys[first : first + KEYS]}
+            for row in connection.execute(_CASES, values).mappings():
+                self._stored.add(row["key"])
+                self._records[row["key"]] = from_row(row)
 
-    def _read(self, key: str) -> CaseRecord | None:
-        row = self.connection.execute(_CASE, {"study": self.study_id, "case": key}).mappings().one_or_none()
-        if row is None:
-            return None
-        self._stored.add(key)
-        return from_row(row)
+    def _fold(self) -> None:
+        """Bring the records up to date."""
+        if self._connection is None:  # nobody is held up; what others change meanwhile is found when it is locked
+            with self._db.glancing() as connection:
+                self._read(connection)
+        else:
+            self._read(self._connection)
+        for event, at in self._events:
+            key = key_of(event)
+            after = record_after(self._records.get(key or ""), event, at)
+            if key is not None and after is not None:
+                self._records[key] = after
 
     def flush(self) -> None:
         """Write what waits; it lasts once the transaction is committed."""
         if not self._rows:
             return
-        for event, at in self._events:
-            self._record(event, at)
+        self._fold()
         self.connection.execute(_APPEND, self._rows)
         new = [record for key, record in self._records.items() if key not in self._stored]
         if new:

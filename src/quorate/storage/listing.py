@@ -19,12 +19,14 @@ _AT_A_TIME = 500
 
 
 _FOUND = select(CASES).where(CASES.c.study_id == bindparam("study"), CASES.c.key == bindparam("case"))
-_SHOWN = select(CASES.c.show).where(CASES.c.study_id == bindparam("study"), CASES.c.key == bindparam("case"))
+_SHOWN = select(CASES.c.key, CASES.c.show).where(
+    CASES.c.study_id == bindparam("study"), CASES.c.key.in_(bindparam("cases", expanding=True))
+)
 
 
 def find(db: Database, study_id: int, key: str) -> CaseRecord | None:
     """The record of one case; None where there is none."""
-    with db.reading() as connection:
+    with db.glancing() as connection:
         row = connection.execute(_FOUND, {"study": study_id, "case": key}).mappings().one_or_none()
     return None if row is None else from_row(row)
 
@@ -33,9 +35,10 @@ def shown(db: Database, study_id: int, keys: Sequence[str]) -> dict[str, Show | 
     """What experts are shown of some cases."""
     if not keys:
         return {}
-    with db.reading() as connection:
-        found = {key: connection.execute(_SHOWN, {"study": study_id, "case": key}).scalar_one_or_none() for key in keys}
-    return {key: show_of(key, text) for key, text in found.items()}
+    with db.glancing() as connection:
+        rows = connection.execute(_SHOWN, {"study": study_id, "cases": list(keys)}).all()
+    found = {row.key: row.show for row in rows}
+    return {key: show_of(key, found.get(key)) for key in keys}
 
 
 def timeline(db: Database, study_id: int, key: str) -> list[tuple[int, str, Event]]:

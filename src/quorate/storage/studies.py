@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import copy
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
+from quorate.core.case import Show
 from quorate.core.history import History
 from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor
-from quorate.errors import InputError, NotFoundError, SettingsError, StudyError
+from quorate.errors import InputError, NotFoundError, SettingsError, StaleJournalError, StudyError
 from quorate.models.stored import predictor_to_npz
+from quorate.storage.addresses import check_expert, check_key, check_names
 from quorate.storage.chain import Clock, now, origin, stamp
 from quorate.storage.codec import canonical, event_from_text, from_plain, plain, to_plain
 from quorate.storage.config import StudyConfig
@@ -25,12 +27,76 @@ from quorate.storage.draws import DrawKeeper, last_fit
 from quorate.storage.journal import SqlJournal
 from quorate.storage.schema import EVENTS, STUDIES
 from quorate.study.events import Adopted, Joined, Replaced
-from quorate.study.method import Job
+from quorate.study.method import Job, Method
 from quorate.study.seeds import generator
 from quorate.study.state import folded
 from quorate.study.study import Study
+from quorate.study.verbs import Probabilities
 
-NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
+Answer = TypeVar("Answer")
+TRIES = 5
+"""How often a change is tried when other programs write to the same study meanwhile."""
+
+
+class KeptStudy(Study):
+    """A study in a database, by whichever way it was opened.
+
+    It draws the cases that are audited, and whatever comes new to it has a name that an address of the service can
+    hold; what was named otherwise before stays.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        created_at: str,
+        config: StudyConfig,
+        *,
+        method: Method,
+        journal: SqlJournal,
+        keeper: DrawKeeper,
+        learned: Predictor | None,
+    ) -> None:
+        super().__init__(
+            config.panel,
+            target=config.aim(),
+            method=method,
+            seed=config.seed,
+            name=name,
+            journal=journal,
+            learned=learned,
+            keeper=keeper,
+        )
+        self._created_at = created_at
+        self._audit_share = config.service.audit_share
+
+    def drawn(self, key: str) -> bool:
+        """Whether a case is audited: drawn by the study's seed and its key, so that nobody can know or choose."""
+        share = self._audit_share
+        return share > 0 and bool(generator(self.seed, "audit", self._created_at, key).random() < share)
+
+    def open(
+        self,
+        key: str,
+        probabilities: Probabilities,
+        *,
+        available: Sequence[str] | None = None,
+        audit: bool = False,
+        show: Show | None = None,
+    ) -> None:
+        """A case arrives, audited if it is drawn or if that is wanted."""
+        check_key(key)
+        super().open(key, probabilities, available=available, audit=audit or self.drawn(key), show=show)
+
+    def import_case(self, key: str, probabilities: Probabilities, votes: Mapping[str, str]) -> None:
+        """A past case joins the history with its votes."""
+        check_key(key)
+        super().import_case(key, probabilities, votes)
+
+    def add_expert(self, name: str, *, cost: float | None = None) -> None:
+        """A new expert joins, or a retired one returns."""
+        if name not in self.panel.experts:
+            check_expert(name)
+        super().add_expert(name, cost=cost)
 
 
 @dataclass
@@ -47,7 +113,7 @@ class StoredStudy:
     config: StudyConfig
     journal: SqlJournal
     keeper: DrawKeeper
-    study: Study
+    study: KeptStudy
     notes: tuple[str, ...] = field(default=())  # what was wrong when it was loaded, and what was done about it
 
     @contextmanager
@@ -60,6 +126,17 @@ class StoredStudy:
         except BaseException:
             self.study = before
             raise
+
+    def tried(self, change: Callable[[KeptStudy], Answer]) -> Answer:
+        """Make a change as one; where another program was first, take in what it did and make the change again."""
+        for _ in range(TRIES - 1):
+            try:
+                with self.batch():
+                    return change(self.study)
+            except StaleJournalError:
+                self.refresh()
+        with self.batch():
+            return change(self.study)
 
     def adopt(self, job: Job, predictor: Predictor) -> None:
         """Put what a job has learned in force, and store it."""
@@ -100,8 +177,7 @@ class StoredStudy:
 
 def create(db: Database, name: str, config: StudyConfig, *, clock: Clock = now) -> StoredStudy:
     """A new study of a name that no other has."""
-    if not NAME.fullmatch(name):
-        raise InputError(f"a study's name is 1 to 64 letters A-Z or a-z, digits, dots, dashes or lines, got {name!r}")
+    check_names(name, config.panel.experts)
     _check_storable(config)
     at, text = stamp(clock()), canonical(to_plain(config))
     values = {"name": name, "created_at": at, "config": text, "count": 0, "head": origin(name, at, text)}
@@ -181,16 +257,7 @@ def _loaded(db: Database, id_: int, name: str, at: str, config: StudyConfig, clo
                 f"study {name!r}: what fit {last.fit} had learned is lost ({error}); "
                 f"fit {job.fit} learned from all of the history anew",
             )
-    study = Study(
-        config.panel,
-        target=config.aim(),
-        method=plan.method,
-        seed=config.seed,
-        name=name,
-        journal=journal,
-        learned=learned,
-        keeper=keeper,
-    )
+    study = KeptStudy(name, at, config, method=plan.method, journal=journal, keeper=keeper, learned=learned)
     stored = StoredStudy(db, id_, name, at, config, journal, keeper, study, notes)
     if job is not None and last is not None and learned is not None:
         with stored.batch():

@@ -96,10 +96,14 @@ class Audited:
 
 @dataclass(frozen=True)
 class Reopened:
-    """A settled case is asked about again; `whole`, which an open one can be too: until everyone has voted."""
+    """A settled case is asked about again; `whole`, which an open one can be too: until everyone has voted.
+
+    Where more votes are wanted than it has, whoever let the question pass may be asked again.
+    """
 
     key: str
     whole: bool = False
+    votes: int = 0  # it does not settle with fewer, if its panel has them
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,7 @@ class State:
     settled: Layered[Settled | None] = field(default_factory=Layered)  # by case; None once it is open again
     audits: Layered[Audited | None] = field(default_factory=Layered)  # by case; None until it would have settled
     whole: frozenset[str] = frozenset()  # open cases that everyone is asked about
+    again: Layered[int] = field(default_factory=Layered)  # by case that was opened again: the fewest votes it needs
     away: frozenset[int] = frozenset()  # experts who cannot be asked for now
     fits: int = 0
     learned: int = 0  # cases in the history when the fit in force was started
@@ -149,8 +150,8 @@ def _with_case(state: State, event: OfCase) -> State:
         case Settled(key):
             learnable = _learnable(state, state.known(key))
             return replace(learnable, settled=state.settled.plus(key, event), whole=state.whole - {key})
-        case Reopened(key, whole):
-            return _reopened(state, key, whole=whole)
+        case Reopened():
+            return _reopened(state, event)
 
 
 def _with_panel(state: State, event: OfPanel) -> State:
@@ -176,7 +177,7 @@ def _with_panel(state: State, event: OfPanel) -> State:
 
 
 def _awaiting(state: State, event: Leased | Expired) -> State:
-    """The state after an expert was asked, or let the question pass."""
+    """The state after an expert was asked, or let it pass; who is away only leaves it, for others or later."""
     name = state.panel.experts[event.expert]
     if isinstance(event, Leased):
         before = state.waiting(event.key)
@@ -184,6 +185,8 @@ def _awaiting(state: State, event: Leased | Expired) -> State:
         promised = state.promised + state.panel.costs[event.expert]
         return replace(state, asked=state.asked.plus(event.key, after), promised=promised)
     state = _answered(state, event.key, event.expert)
+    if event.expert in state.away:
+        return state
     before = state.waiting(event.key)
     return replace(state, asked=state.asked.plus(event.key, replace(before, passed=(*before.passed, name))))
 
@@ -224,11 +227,15 @@ def _abstained(state: State, key: str, expert: int) -> State:
     return replace(state, asked=state.asked.plus(key, passed))
 
 
-def _reopened(state: State, key: str, *, whole: bool) -> State:
+def _reopened(state: State, event: Reopened) -> State:
     """The state in which a settled case is open: it teaches nothing until it settles again."""
-    row = state.places[key]
+    key, row = event.key, state.places[event.key]
+    whole = state.whole | {key} if event.whole else state.whole
+    state = replace(state, whole=whole, again=state.again.plus(key, event.votes))
+    if event.whole or event.votes > len(state.known(key).votes):  # more votes are wanted, whoever let it pass
+        state = replace(state, asked=state.asked.plus(key, replace(state.waiting(key), passed=())))
     if not isinstance(row, int):  # it is open, and now everyone is asked
-        return replace(state, whole=state.whole | {key})
+        return state
     case, later = state.history.cases[row], state.history.cases[row + 1 :]
     moved = {one.key: row + place for place, one in enumerate(later)}
     after = replace(
@@ -236,7 +243,6 @@ def _reopened(state: State, key: str, *, whole: bool) -> State:
         history=state.history.without(row),
         places=Layered({**dict(state.places), **moved, key: case}),
         settled=state.settled.plus(key, None),
-        whole=state.whole | {key} if whole else state.whole,
         changed=state.events + 1,
     )
     return _staffed(after, [key])

@@ -17,7 +17,7 @@ from quorate.study.journal import Journal, Keeper, MemoryJournal
 from quorate.study.method import Job, Method
 from quorate.study.seeds import generator
 from quorate.study.state import State, fold, folded
-from quorate.study.verbs import Probabilities, Verbs
+from quorate.study.verbs import Probabilities, Verbs, settled
 
 
 class Study:
@@ -47,6 +47,7 @@ class Study:
         self._state = State(History(panel))
         self._unscheduled = 0  # from the fit in force up to this number of cases the schedule calls for no other
         self._stand_in: Predictor | None = None  # for cases of those who came after the fit in force was started
+        self._last: tuple[tuple[Case, Predictor, Target], Forecast] | None = None  # what was forecast, and how
         try:
             if learned is None:
                 self._predictor = Job(0, 0, 0, seed, method.learner, self._state.history, None).run()
@@ -232,7 +233,8 @@ class Study:
             predictor = better
 
     def _decide(self, case: Case, predictor: Predictor, busy: Sequence[str]) -> Decision:
-        state, rules = self._state, self.method.rules
+        state = self._state
+        rules = self.method.rules.at_least(state.again.get(case.key, 0))
         away = (*(self.panel.experts[h] for h in sorted(state.away)), *busy)
         return decide(
             generator(self.seed, "choose", case.key, len(case.votes)),
@@ -246,11 +248,17 @@ class Study:
             asked=replace(state.waiting(case.key), away=away),
             in_flight=self.method.in_flight,
             cost_blind=self.method.cost_blind,
+            floor=rules.least(self.panel, case),
         )
 
     def forecast(self, key: str) -> Forecast:
         """What the panel is expected to decide on an open case, before `ask` may call for less noise; only reads."""
         predictor, case = self._in_force(self._verbs.open_case(key))
+        return self._forecast(case, predictor)
+
+    def expected(self, key: str) -> Forecast:
+        """What is expected of a case by what is known now, open or not; only reads."""
+        predictor, case = self._in_force(self._verbs.known_case(key))
         return self._forecast(case, predictor)
 
     def _in_force(self, case: Case) -> tuple[Predictor, Case]:
@@ -275,8 +283,11 @@ class Study:
 
     def _forecast(self, case: Case, predictor: Predictor) -> Forecast:
         """A forecast whose generator does not depend on the votes: all of a case are marginals of one table."""
-        found = predictor.forecast(generator(self.seed, "forecast", case.key), case, self.target)
-        return found if self.method.gravity is None else found.weighing(self.method.gravity)
+        of = (case, predictor, self.target)
+        if self._last is None or any(a is not b for a, b in zip(self._last[0], of, strict=True)):
+            found = predictor.forecast(generator(self.seed, "forecast", case.key), case, self.target)
+            self._last = of, found if self.method.gravity is None else found.weighing(self.method.gravity)
+        return self._last[1]
 
     def tell(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
         """An expert's vote; the same vote twice is one vote, and another replaces it only with `amend`.
@@ -306,12 +317,23 @@ class Study:
         """An expert who was leased did not vote in time: others are asked, and a vote that still comes is welcome."""
         self._append(self._verbs.expire(key, expert))
 
-    def reopen(self, key: str, *, whole: bool = False) -> None:
-        """Ask about a settled case again, with `whole` until everyone has voted; it teaches nothing meanwhile.
+    def reopen(self, key: str, *, whole: bool = False, more: int = 1) -> None:
+        """Ask about a settled case again, for so many `more` votes, or with `whole` until everyone has voted.
 
-        An open case can be asked of everyone in the same way.
+        It teaches nothing meanwhile, and whoever let the question pass may be asked again. An open case can be asked of
+        everyone in the same way.
         """
-        self._append(self._verbs.reopen(key, whole=whole))
+        self._append(self._verbs.reopen(key, whole=whole, more=more))
+
+    def correct(self, key: str, expert: str, vote: str | None) -> None:
+        """Change a vote, or take it back; a case that has settled with it is open again."""
+        decided, before = self._verbs.decided_by(key, expert), self._state
+        if vote is None:
+            self.withdraw(key, expert)
+        else:
+            self.tell(key, expert, vote, amend=True)
+        if decided and self._state is not before:
+            self.reopen(key, more=0)
 
     def settle(self, key: str) -> Settled | Audited:
         """Record that asking about a case stopped; only when `ask` says so.
@@ -323,9 +345,9 @@ class Study:
         if isinstance(decision, Query):
             raise StudyError(f"case {key!r} cannot settle yet: expert {decision.expert!r} should be asked")
         if not isinstance(decision, Settle):
-            awaited = ", ".join((*decision.pending, *decision.away))
+            awaited = ", ".join((*decision.pending, *decision.away)) or "somebody who votes; reopen it to ask again"
             raise StudyError(f"case {key!r} cannot settle yet: it waits for {awaited}")
-        event = _settled(decision, audit=self._state.audit_due(key))
+        event = settled(decision, audit=self._state.audit_due(key))
         self._append(event)
         return event
 
@@ -353,22 +375,6 @@ class Study:
         digest = "" if self._keeper is None else self._keeper.keep(predictor)
         self._append(Adopted(job.fit, job.seen, job.cases, predictor.health, digest))
         self._predictor, self._stand_in = predictor, None
-
-
-def _settled(decision: Settle, *, audit: bool) -> Settled | Audited:
-    """A decision to settle as an event; of a case that is audited, what it would have settled as."""
-    forecast = decision.forecast
-    kind: type[Settled | Audited] = Audited if audit else Settled
-    return kind(
-        key=decision.case,
-        outcome=decision.outcome,
-        probability=forecast.values[forecast.leader],
-        stated_error=forecast.error,
-        reason=decision.reason,
-        kept=decision.kept,
-        human_votes=decision.human_votes,
-        interval=forecast.interval,
-    )
 
 
 def _ill(decision: Decision) -> bool:

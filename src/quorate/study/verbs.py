@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from quorate.core.case import Case, Show, open_case
-from quorate.core.decision import Query
+from quorate.core.decision import Query, Settle
 from quorate.core.panel import Panel
 from quorate.errors import StudyError
 from quorate.study.events import (
     Abstained,
     Amended,
+    Audited,
     Away,
     Back,
     Expired,
@@ -24,6 +25,7 @@ from quorate.study.events import (
     Restored,
     Retired,
     Returned,
+    Settled,
     Voted,
     Why,
     Withdrawn,
@@ -246,11 +248,33 @@ class Verbs:
             )
         return Expired(key, self.panel.expert(expert))
 
-    def reopen(self, key: str, *, whole: bool = False) -> Reopened:
+    def decided_by(self, key: str, expert: str) -> bool:
+        """Whether a case has settled, and an expert's vote was one of those that it settled with."""
+        settled, case = self.state.settling(key), self.known_case(key)
+        counted = case.votes[: settled.human_votes] if settled is not None else ()
+        return self.panel.expert(expert) in {who for who, _ in counted}
+
+    def reopen(self, key: str, *, whole: bool = False, more: int = 1) -> Reopened:
         """A settled case is asked about again, or an open one of everyone."""
-        self.known_case(key)
+        votes = len(self.known_case(key).votes) + more
         asked_on = whole and self.state.open_case(key) is not None
         if self.state.settling(key) is None and not asked_on:
             state = "is open" if self.state.open_case(key) is not None else "was imported"
             raise StudyError(f"case {key!r} {state} and cannot be reopened; expected one that has settled")
-        return Reopened(key, whole)
+        return Reopened(key, whole, votes)
+
+
+def settled(decision: Settle, *, audit: bool) -> Settled | Audited:
+    """A decision to settle as an event; of a case that is audited, what it would have settled as."""
+    forecast = decision.forecast
+    kind: type[Settled | Audited] = Audited if audit else Settled
+    return kind(
+        key=decision.case,
+        outcome=decision.outcome,
+        probability=forecast.values[forecast.leader],
+        stated_error=forecast.error,
+        reason=decision.reason,
+        kept=decision.kept,
+        human_votes=decision.human_votes,
+        interval=forecast.interval,
+    )

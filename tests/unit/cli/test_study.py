@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from quorate.core.rules import Guard
+from quorate.storage import studies
+from quorate.storage.database import Database
 from tests.unit.cli.program import call
 
 DB = ("--db", "sqlite:///q.db")
@@ -47,7 +50,7 @@ def study(program: Program) -> Program:
     """The program, with a study `cxr` in its database."""
     made = program(
         *("study", "create", "cxr", *DB, "--classes", "normal,abnormal", "--experts", "ann,ben,cho"),
-        *("--classifiers", "densenet", "--max-error", "0.05", "--costs", "ann=2"),
+        *("--classifiers", "densenet", "--max-error", "0.05", "--costs", "ann=2", "--audit-share", "0"),
     )
     assert made.returncode == 0, made.stderr
     return program
@@ -141,12 +144,56 @@ def test_studies_are_listed_and_deleted(study: Program) -> None:
         (("ask", "cxr", "nope"), "case 'nope' was never opened", 1),
         (("tell", "cxr", "nope", "zed", "normal"), "case 'nope' was never opened", 1),
         (("export", "cxr", "--format", "xls"), "expected csv or jsonl", 2),
+        (("open", "cxr", "a/b"), "a case cannot have the key 'a/b'; expected 1 to 200 characters without '/'", 1),
+        (("add-expert", "cxr", "y/z"), "an expert cannot be named 'y/z'; expected 1 to 64 characters", 1),
     ],
 )
 def test_what_is_wrong_is_said(study: Program, arguments: tuple[str, ...], message: str, code: int) -> None:
     done = study("study", *arguments, *DB)
     assert done.returncode == code
     assert message in done.stderr
+
+
+NEW = (*DB, "--classes", "normal,abnormal", "--experts", "ann,ben,cho")
+
+
+def test_guards_ask_more_of_cases_that_look_grave(program: Program) -> None:
+    guards = ("--guard", "abnormal:.3:2", "--guard", "normal:0.99:3")
+    assert program("study", "create", "cxr", *NEW, *guards).returncode == 0
+    with Database.open("sqlite:///q.db") as db:
+        rules = studies.load(db, "cxr").config.options.rules
+    assert rules.guards == (Guard("abnormal", 0.3, 2), Guard("normal", 0.99, 3))
+
+
+@pytest.mark.parametrize(
+    ("guard", "message"),
+    [
+        ("abnormal", "'abnormal': expected CLASS:ABOVE:VOTES"),
+        ("abnormal:.3:two", "such as abnormal:.3:2"),
+        ("abnormal:x:2", "such as abnormal:.3:2"),
+        ("abnormal:1.3:2", "probability 1.3 is not between 0 and 1"),
+        ("abnormal:.3:-1", "votes of a guard -1 is out of range"),
+        ("odd:.3:2", "guard of 'odd': no such class; the panel has normal, abnormal"),
+    ],
+)
+def test_a_guard_that_is_none_is_told(program: Program, guard: str, message: str) -> None:
+    done = program("study", "create", "cxr", *NEW, "--guard", guard)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(("name", "experts"), [("new", "ann,ben"), ("..", "ann,ben"), ("cxr", "ann,y/z")])
+def test_names_that_no_address_could_hold(program: Program, name: str, experts: str) -> None:
+    done = program("study", "create", name, *DB, "--classes", "normal,abnormal", "--experts", experts)
+    assert done.returncode == 1
+    assert "cannot be named" in done.stderr
+
+
+def test_cases_are_drawn_for_the_audit(program: Program) -> None:
+    assert program("study", "create", "cxr", *NEW, "--audit-share", "1", "--max-error", "0.9").returncode == 0
+    assert program("study", "open", "cxr", "c1", *DB).returncode == 0
+    assert program("study", "tell", "cxr", "c1", "ann", "normal", *DB).returncode == 0
+    assert found(program, "settle", "cxr", "c1")["event"] == "audited"
 
 
 def test_a_database_that_is_not_there_is_named(program: Program) -> None:

@@ -94,9 +94,22 @@ def test_a_manager_corrects_and_takes_back_votes(live: LiveStudy, manager: Visit
     answer = manager.post("/studies/heart/cases/film/amend", expert="ann", vote="abnormal")
     assert (answer.status_code, answer.headers["location"]) == (303, "/studies/heart/cases/film")
     assert votes_of(live, "film") == {"ann": "abnormal"}
-    assert "later votes disagree" in manager.page("/studies/heart/cases/film")
+    settled = live.read(lambda study: study.state.settling("film"))
+    assert settled is not None
+    assert settled.outcome == "abnormal", "by the vote as it is now"
     assert manager.post("/studies/heart/cases/film/withdraw", expert="ann").status_code == 303
     assert votes_of(live, "film") == {}
+    assert live.read(lambda study: study.state.settling("film")) is None, "nobody has voted on it any more"
+
+
+def test_votes_that_come_late_and_force_another_outcome_are_said(live: LiveStudy, manager: Visitor) -> None:
+    live.open([arrival("film", p=0.99)])
+    (first,) = live.read(lambda study: study.pending("film"))
+    live.vote("film", first, "abnormal")
+    assert live.read(lambda study: study.state.settling("film")) is not None, "one vote must be enough here"
+    for other in {"ann", "ben", "cho"} - {first}:
+        live.vote("film", other, "normal")
+    assert "later votes disagree" in manager.page("/studies/heart/cases/film")
 
 
 def test_a_manager_has_no_vote_of_their_own(live: LiveStudy, manager: Visitor) -> None:

@@ -31,7 +31,6 @@ TABLE = {  # right: (expert, manager, admin)
     Right.CHANGE_PANELS: (False, True, True),
     Right.OPEN_CASES: (False, True, True),
     Right.SEE_FORECASTS: (False, True, True),
-    Right.SETTLE_CASES: (False, True, True),
     Right.REOPEN_CASES: (False, True, True),
     Right.EXPIRE_QUERIES: (False, True, True),
     Right.IMPORT_VOTES: (False, True, True),
@@ -69,18 +68,15 @@ def test_who_votes_as_whom(
     role: Role, seats: dict[str, frozenset[str]], own: bool, other_expert: bool, other_study: bool
 ) -> None:
     who = somebody(role, seats)
-    assert may_vote(who, "cxr", "ben", asked=True, settled=False) is own
-    assert may_vote(who, "cxr", "cho", asked=True, settled=True) is other_expert
-    assert may_vote(who, "ct", "ben", asked=True, settled=True) is other_study
+    assert may_vote(who, "cxr", "ben", asked=True) is own
+    assert may_vote(who, "cxr", "cho", asked=True) is other_expert
+    assert may_vote(who, "ct", "ben", asked=True) is other_study
 
 
-@pytest.mark.parametrize(
-    ("asked", "settled", "allowed"),
-    [(False, False, False), (True, False, True), (False, True, True), (True, True, True)],
-)
-def test_a_seat_votes_where_it_was_asked_or_late(asked: bool, settled: bool, allowed: bool) -> None:
-    assert may_vote(somebody(Role.EXPERT, SEAT), "cxr", "ben", asked=asked, settled=settled) is allowed
-    assert may_vote(somebody(Role.ADMIN), "cxr", "ben", asked=asked, settled=settled)
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_seat_votes_where_it_was_asked(asked: bool) -> None:
+    assert may_vote(somebody(Role.EXPERT, SEAT), "cxr", "ben", asked=asked) is asked
+    assert may_vote(somebody(Role.ADMIN), "cxr", "ben", asked=asked)
 
 
 @pytest.mark.parametrize("rule", [may_change_vote, may_set_away, may_see_inbox])

@@ -117,22 +117,32 @@ def test_a_start_before_the_first_link_was_used_gives_another(tokens: Tokens) ->
     assert second is not None
     assert tokens.read("link", first[0].secret) is None
     assert tokens.spend_link(second[0].secret) is not None
-    assert first_link(tokens) is None
     assert len(tokens.accounts.users()) == 1
 
 
-@pytest.mark.parametrize("step", ["password", "token", "second admin"])
-def test_no_first_link_once_there_is_another_way_in(tokens: Tokens, step: str) -> None:
+def test_an_admin_who_came_in_once_and_chose_no_password_is_not_locked_out(tokens: Tokens, clock: Clock) -> None:
+    first = first_link(tokens)
+    assert first is not None
+    assert tokens.spend_link(first[0].secret) is not None
+    clock.pass_by(days=1)  # the session has ended, and the browser was closed
+    again = first_link(tokens)
+    assert again is not None
+    assert again[1] == first[1]
+    assert tokens.spend_link(again[0].secret) is not None
+
+
+@pytest.mark.parametrize("who", ["first", "second", "nobody"])
+def test_links_end_once_any_enabled_admin_has_a_password(tokens: Tokens, who: str) -> None:
     accounts: Accounts = tokens.accounts
-    admin = accounts.create_user("admin", "admin")
-    match step:
-        case "password":
-            accounts.set_password(admin.id, "hash")
-        case "token":
-            tokens.issue_api(admin.id)
-        case _:
-            accounts.create_user("ann", "admin")
-    assert first_link(tokens) is None
+    first, second = accounts.create_user("admin", "admin"), accounts.create_user("ann", "admin")
+    tokens.issue_api(first.id)
+    expert = accounts.create_user("ben", "expert")
+    accounts.set_password({"first": first, "second": second}.get(who, expert).id, "hash")
+    found = first_link(tokens)
+    assert (found is None) == (who != "nobody")
+    if who == "second":
+        accounts.disable(second.id)
+        assert first_link(tokens) is not None, "who is disabled cannot come in"
 
 
 def test_experts_alone_do_not_keep_the_first_admin_out(tokens: Tokens) -> None:
@@ -140,3 +150,11 @@ def test_experts_alone_do_not_keep_the_first_admin_out(tokens: Tokens) -> None:
     first = first_link(tokens)
     assert first is not None
     assert (first[1].name, first[1].role) == ("admin", "admin")
+
+
+def test_an_api_token_ends_no_later_than_it_may(tokens: Tokens, clock: Clock) -> None:
+    user = tokens.accounts.create_user("ann", "expert")
+    latest = clock.now + timedelta(days=2)
+    for lifetime, end in ((None, latest), (timedelta(days=1), clock.now + timedelta(days=1)), (timedelta(9), latest)):
+        assert tokens.issue_api(user.id, lifetime=lifetime, until=latest).token.expires_at == end
+    assert tokens.issue_api(user.id).token.expires_at is None

@@ -203,6 +203,8 @@ def refreshed(rng: np.random.Generator, particles: Particles) -> Particles:
     turns = min(math.ceil(MOVES * count * particles.arrived / cases), count)
     if particles.unmoved >= CHECKED or turns == count:
         return moved_all(rng, particles)
+    if not turns:  # no case came or went, as when an expert joins; no moves say nothing about the step
+        return replace(_folded(particles), trace=Trace())
     which = (particles.turn + np.arange(turns)) % count
     after = _move(rng, particles, particles.data(particles.cases), which)
     return replace(after, turn=(particles.turn + turns) % count)
@@ -277,5 +279,7 @@ def thicker(rng: np.random.Generator, particles: Particles, times: int) -> Parti
 
 def with_regime(particles: Particles, missing: int) -> Particles:
     """Particles that know how to read a case with these classifiers missing; a new way has its prior."""
+    if not missing or missing in particles.regimes:
+        return particles
     _, experts, classifiers, _ = particles.shape
     return widened(particles, classifiers, experts, np.array([missing]))

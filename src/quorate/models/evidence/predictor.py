@@ -17,7 +17,7 @@ from quorate.models.evidence.cases import read_scores, regime_numbers
 from quorate.models.evidence.draws import siding
 from quorate.models.evidence.health import particle_health
 from quorate.models.evidence.particles import Particles, thicker, widened, with_regime
-from quorate.models.evidence.tables import Question, sampled, table
+from quorate.models.evidence.tables import Question, odds_factors, sampled, table
 from quorate.models.patterns import TABLE_LIMIT, Patterns, Sample, Table, effective, forecast_from
 
 BATCHES = 16
@@ -28,6 +28,8 @@ LONG = 500
 """With more cases than this no more particles are made for a single decision: it would take too long."""
 KEPT = 2**20
 """Numbers in the tables of recent cases that are kept: forecasts of a case come again with its next vote."""
+FACTORS = 2**22
+"""Numbers in the odds factors that are kept for further cases; where there would be more, each case has its own."""
 FINER = 4
 """How many times as many particles and sampled votes a less noisy forecast has."""
 
@@ -41,6 +43,7 @@ class EvidencePredictor:
     health: Health
     rung: int = 0  # how often it was refined
     _tables: dict[tuple[object, ...], Patterns] = field(default_factory=dict, repr=False, compare=False)
+    _factors: dict[int, Floats | None] = field(default_factory=dict, repr=False, compare=False)  # by what is missing
     _finer: list[EvidencePredictor | None] = field(default_factory=list, repr=False, compare=False)
 
     def refined(self) -> EvidencePredictor | None:
@@ -64,7 +67,7 @@ class EvidencePredictor:
     def __getstate__(self) -> dict[str, object]:
         """What another process needs: nothing that it can make again."""
         kept = {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
-        return {**kept, "_tables": {}, "_finer": []}
+        return {**kept, "_tables": {}, "_factors": {}, "_finer": []}
 
     def forecast(self, rng: np.random.Generator, case: Case, target: Target) -> Forecast:
         """Forecast of the target given the votes seen: a marginal of the case's vote patterns."""
@@ -90,21 +93,34 @@ class EvidencePredictor:
             return self._tables[memo]
         return self._sample(rng, case)
 
-    def _question(self, case: Case, experts: tuple[int, ...]) -> tuple[Particles, Question]:
+    def _question(self, case: Case, experts: tuple[int, ...]) -> tuple[Particles, Question, int]:
         scores, missing = read_scores(case.probability_rows(len(self.panel.classes))[None])
         particles = with_regime(self.particles, int(missing[0]))
         row = np.full(len(self.panel.experts), -1, dtype=np.int64)
         row[: len(case.available)] = case.vote_row()
         regime = int(regime_numbers(missing, particles.regimes)[0])
-        return particles, Question(scores[0], regime, np.array(experts, dtype=np.int64), row)
+        return particles, Question(scores[0], regime, np.array(experts, dtype=np.int64), row), int(missing[0])
+
+    def _factors_of(self, particles: Particles, regime: int, missing: int) -> Floats | None:
+        """Odds factors that cases share which lack the same classifiers; made for the second of them, if at all."""
+        theta, model = particles.theta, particles.model
+        if len(theta) * model.shape.experts * model.shape.classes * len(model.nodes.weight) > FACTORS:
+            return None
+        if missing not in self._factors:  # mostly nothing is
+            self._factors.clear()
+            self._factors[missing] = None
+        elif self._factors[missing] is None:
+            self._factors[missing] = odds_factors(theta, model, regime)
+        return self._factors[missing]
 
     def _table(self, case: Case, experts: tuple[int, ...]) -> Table:
-        particles, question = self._question(case, experts)
-        mass = table(particles.theta, particles.weight, particles.model, question)
+        particles, question, missing = self._question(case, experts)
+        factors = self._factors_of(particles, question.regime, missing)
+        mass = table(particles.theta, particles.weight, particles.model, question, factors)
         return Table(experts, len(self.panel.classes), mass, MANY)
 
     def _sample(self, rng: np.random.Generator, case: Case) -> Sample:
-        particles, question = self._question(case, case.unasked)
+        particles, question, _ = self._question(case, case.unasked)
         repeats = -(-particles.settings.panels * (FINER if self.rung else 1) // len(particles.theta))
         seen, votes = sampled(rng, particles.theta, particles.model, question, repeats)
         weight = np.repeat((particles.weight * seen)[:, None], repeats, axis=1)

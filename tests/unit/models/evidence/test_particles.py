@@ -84,6 +84,17 @@ def test_resampling_leaves_equal_weights_and_calls_for_moves_of_all() -> None:
     assert refreshed(rng(), replace(drawn, arrived=0)).trace.moves == 64
 
 
+def test_where_no_case_came_nothing_is_moved_and_the_step_stays() -> None:
+    cases, _, _ = panels.made_up(3, n=6)
+    found = learned(cases, 3)
+    after = refreshed(rng(), carried(rng(), found, cases))  # numpy's warnings are errors here
+    assert (after.arrived, after.trace.moves, after.turn) == (0, 0, found.turn)
+    assert after.step == found.step
+    assert np.array_equal(after.theta, module._folded(found).theta)
+    assert np.array_equal(after.log_weight, found.log_weight)
+    assert particle_health(after).healthy
+
+
 def test_in_between_particles_are_moved_in_turn() -> None:
     cases, _, _ = panels.made_up(3, n=20)
     found = replace(learned(cases, 3), arrived=1, unmoved=1, turn=60)

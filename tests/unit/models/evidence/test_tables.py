@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from quorate.models.evidence.tables import Question, sampled, table
+from quorate.models.evidence.tables import Question, odds_factors, sampled, table
 from tests.unit.models.evidence import panels
 
 
@@ -22,6 +22,18 @@ def test_the_table_holds_every_pattern(classes: int) -> None:
         for at, (first, last) in enumerate(itertools.product(range(classes), repeat=2)):
             expected = model.nodes.weight @ (p[:, 0, first] * p[:, 2, last])
             assert found[particle, at] == pytest.approx(weight[particle] * expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_odds_factors_that_are_known_change_nothing_but_the_time(classes: int) -> None:
+    cases, model, _ = panels.made_up(3, classes=classes, experts=5, n=3)
+    theta = np.random.default_rng(2).standard_normal((6, panels.made_up(1, classes=classes, experts=5)[2].size))
+    weight = np.full(6, 1 / 6)
+    factors = odds_factors(theta, model, 0)
+    for scores, experts in zip(cases.scores, ([0, 1, 2, 3, 4], [1, 4], [2]), strict=True):
+        question = Question(scores, 0, np.array(experts), np.full(5, -1))
+        alone = table(theta, weight, model, question)
+        np.testing.assert_array_equal(table(theta, weight, model, question, factors), alone)
 
 
 def test_sampled_votes_are_those_of_the_table_given_the_votes_seen() -> None:
