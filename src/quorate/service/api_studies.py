@@ -29,15 +29,10 @@ UNREADABLE = "Quorate-Unreadable"
 SAID = "names of studies that cannot be loaded, separated by commas; not sent where there are none"
 
 
-def hall_of(request: Request) -> Hall:
+async def hall_of(request: Request) -> Hall:  # not a plain function: that would wait for a thread of its own
     """The studies of the service that a request came to."""
     hall: Hall = request.app.state.hall
     return hall
-
-
-def study_of(request: Request, study: str) -> LiveStudy:
-    """The study of an address."""
-    return hall_of(request).study(study)
 
 
 TheHall = Annotated[Hall, Depends(hall_of)]

@@ -24,7 +24,7 @@ KEPT = 3600
 """Seconds for which browsers keep a plot: its address changes when it does."""
 
 
-def gallery_of(request: Request) -> Gallery:
+async def gallery_of(request: Request) -> Gallery:
     """The plots of the service that a request came to."""
     gallery: Gallery = request.app.state.gallery
     return gallery
