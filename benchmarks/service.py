@@ -35,13 +35,18 @@ IDLE = 0.02  # seconds until a client whose desk is empty looks again
 
 @dataclass(frozen=True)
 class Pace:
-    """How long clients look at a case before they vote, in seconds, and how that is called."""
+    """How long clients look at a case before they vote, in seconds, how that is called, and their share of votes."""
 
     name: str
     pause: float
+    share: float = 1.0
 
 
-PACES = (Pace("at a vote a second each", 1.0), Pace("as fast as they can", 0.0))
+PACES = (
+    Pace("at a vote in ten seconds each", 10.0, 0.05),
+    Pace("at a vote a second each", 1.0),
+    Pace("as fast as they can", 0.0),
+)
 
 
 @dataclass
@@ -137,7 +142,7 @@ def _measured(url: str, shape: Shape, wanted: int, on: str) -> Iterator[Figure]:
             voters = _seated(running, shape, told)
             began, ends = datetime.now(UTC), list[datetime]()
             for pace in PACES:
-                yield from _voted(running, voters, boss, shape, wanted, on, pace)
+                yield from _voted(running, voters, boss, shape, round(pace.share * wanted), on, pace)
                 ends.append(datetime.now(UTC))
             yield from _listed(boss, shape, on)
             yield from _exported(running, boss, shape, on)
@@ -147,7 +152,7 @@ def _measured(url: str, shape: Shape, wanted: int, on: str) -> Iterator[Figure]:
     lags = checked(url, cast)
     for pace, begin, end in zip(PACES, [began, *ends], ends, strict=False):
         own = [lag.seconds for lag in lags if begin <= lag.settled < end]
-        for share, name in ((50, "p50"), (95, "p95")):
+        for share, name in ((50, "p50"), (95, "p95")) if own else ():
             value = float(np.percentile(own, share))
             yield Figure("service", f"settled to learned {pace.name} {name}", on, value, "s")
 
@@ -197,7 +202,7 @@ def _voted(
     running: Service, voters: Sequence[Voter], boss: Client, shape: Shape, wanted: int, on: str, pace: Pace
 ) -> Iterator[Figure]:
     """All vote at once, while somebody looks at the list of cases."""
-    stop, failed, each = threading.Event(), list[BaseException](), wanted // len(voters)
+    stop, failed, each = threading.Event(), list[BaseException](), max(1, wanted // len(voters))
 
     def vote(voter: Voter) -> None:
         try:
