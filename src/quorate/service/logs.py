@@ -98,6 +98,7 @@ def configure(*, level: int = logging.INFO, stream: IO[str] | None = None) -> No
     handler.addFilter(lambda record: SAID_BY_US not in record.getMessage())  # logged already, with its request
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("uvicorn.access").disabled = True
+    logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)  # names every part of itself at each start
 
 
 def _route(scope: Scope) -> str:
