@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from quorate.service.hall import Hall
 
 DATABASE = "sqlite:///quorate.db"
+IDLE = 75
+"""Seconds that a connection is kept for somebody who is thinking: a vote should not find it closed."""
 TURN = 0.02
 """Seconds that one thread may keep the interpreter from others: a vote takes a few ms, taking turns takes longer."""
 
@@ -124,6 +126,7 @@ def _run(
         http="httptools",
         log_config=None,
         access_log=False,
+        timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=10,
         server_header=False,
         proxy_headers=False,

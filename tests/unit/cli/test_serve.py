@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import signal
@@ -75,6 +76,25 @@ def test_it_serves_and_stops(tmp_path: Path) -> None:
     assert link.rsplit("/", 1)[1] not in errors  # the link's secret is in no log
     key = tmp_path / "q.db.key"
     assert key.stat().st_mode & 0o077 == 0
+
+
+def test_a_connection_waits_for_somebody_who_thinks(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "quorate.cli.main", "serve", "--db", "sqlite:///q.db", "--port", "0"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            connection = http.client.HTTPConnection(address_of(process)[0].removeprefix("http://"), timeout=LONGEST)
+            connection.connect()
+            before = connection.sock
+            for pause in (0, 7):  # servers commonly hang up after five seconds
+                time.sleep(pause)
+                connection.request("GET", "/healthz")
+                assert connection.getresponse().read() == b'{"status":"ok"}'
+            assert connection.sock is before
+            connection.close()
+        finally:
+            process.kill()
 
 
 def test_a_port_in_use_is_named(quorate: Program) -> None:
