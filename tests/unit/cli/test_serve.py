@@ -84,7 +84,9 @@ def test_a_connection_waits_for_somebody_who_thinks(tmp_path: Path) -> None:
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         try:
-            connection = http.client.HTTPConnection(address_of(process)[0].removeprefix("http://"), timeout=LONGEST)
+            address, _ = address_of(process)
+            wait_until_ready(address)
+            connection = http.client.HTTPConnection(address.removeprefix("http://"), timeout=LONGEST)
             connection.connect()
             before = connection.sock
             for pause in (0, 7):  # servers commonly hang up after five seconds
