@@ -36,7 +36,7 @@ def test_the_particles_are_calibrated() -> None:
 
 def test_cases_that_count_too_often_are_found() -> None:
     corners = tuple(replace(corner, n=10, missing_votes=0.0) for corner in evidence_sbc.CORNERS[:2])
-    found = calibrated(evidence_sbc.overcounted, corners, 60)
+    found = calibrated(evidence_sbc.overcounted, corners, 40)
     assert worst(found) < WORST, found
 
 
