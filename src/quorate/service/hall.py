@@ -188,7 +188,9 @@ class Hall:
             live.tick()
         except NotFoundError:  # deleted by another program
             with self._lock:
-                self._lives.pop(name, None)
+                if self._lives.get(name) is live:  # another may have its name by now
+                    del self._lives[name]
+                    self.worker.forget(name)
         except QuorateError as error:  # the next tick tries again
             LOG.warning("a study could not go on", extra={"fields": {"study": name, "why": str(error)}})
             return False

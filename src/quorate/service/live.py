@@ -187,7 +187,9 @@ class LiveStudy:
         def act(study: Study) -> None:
             self._check_cast(key, expert)
             study.correct(key, expert, None)
-            if again and study.state.open_case(key) is not None and not self._is_away(expert):
+            case = study.state.open_case(key)
+            on_panel = case is not None and case.available[study.panel.expert(expert)]  # who has retired is not
+            if again and on_panel and not self._is_away(expert):
                 study.lease(key, expert, until=self.clock() + self.stored.config.service.lease_seconds)
             self._advance(key)
 
