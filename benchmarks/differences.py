@@ -2,7 +2,7 @@
 
 `python -m benchmarks.differences run FOLDER VARIANT... [--panels] [--levels] [--runs]` runs what is missing on the
 panels of QUORATE_DATA, one run at a time; `gather FOLDER...` takes the figures of the runs of such folders; `table`
-makes the tables of them again.
+makes the tables of them again; `rows` tells how much hangs on single rows, by the runs kept in docs/results.
 """
 
 from __future__ import annotations
@@ -21,18 +21,23 @@ import numpy as np
 from benchmarks.altered import EXACT, UNCLIPPED, VARIANTS, Altered, floored
 from benchmarks.panels import recorded
 from quorate.assembly import Options, plan, read_target
+from quorate.assurance.runs import TIE
 from quorate.core.arrays import Floats
 from quorate.core.decision import Query, Settle
 from quorate.core.settings import Settings
 from quorate.data.table import Table
 from quorate.experiments.cell import rows_of
 from quorate.experiments.hindsight import everything
+from quorate.experiments.kept import read_kept as read_lines
 from quorate.experiments.protocol import RunPlan, paper_runs
+from quorate.experiments.series import Series, Work
 from quorate.experiments.sweep import results_file
 from quorate.policy.stopping import ErrorBelow
+from quorate.reporting.paper_facts import THEIRS
 from quorate.study.study import Study
 
 KEPT = Path(__file__).with_name("differences.jsonl")
+RESULTS = Path(__file__).parents[1] / "docs" / "results"
 CASES = {"chaoyang": 750, "chestxray": 810}
 PANELS = tuple(CASES)
 LEVELS = (0.01, 0.05)
@@ -309,13 +314,44 @@ def report(found: Sequence[Sum]) -> Iterator[str]:
     for panel in PANELS:
         for level in sorted({one.max_error for one in found if one.panel == panel}):
             yield from ("", f"{panel}, {level:g}", "", *told(found, panel, level))
-        yield from ("", f"{panel}, rows", "", *rows_that_decide(found, panel))
+
+
+def unchanged(kept: Path = RESULTS) -> list[Run]:
+    """The runs of the unchanged preset that the project keeps, at every allowed error."""
+    subjects, lines = read_lines(kept)
+    work = Work(subjects, lines=lines)
+    return [
+        Run(
+            panel,
+            EXACT,
+            level,
+            str(number),
+            rows=run.rows.tolist(),
+            queries=run.queries.tolist(),
+            errors=np.where(run.truth == TIE, 0.0, run.error).tolist(),
+            stated=run.stated.tolist(),
+            rhat=[],
+        )
+        for panel in PANELS
+        for level in work.max_errors
+        for number, run in enumerate(work.runs_of(Series.of(panel, THEIRS, level)))
+    ]
+
+
+def on_rows(runs: Sequence[Run]) -> Iterator[str]:
+    """How much hangs on single rows."""
+    for panel, cases in CASES.items():
+        own = [one for one in runs if one.panel == panel]
+        levels = [[one for one in own if one.max_error == level] for level in sorted({one.max_error for one in own})]
+        shown = np.quantile(resampled(levels, cases), [0.0, 0.05, 0.5, 0.95], method="lower").round(3).tolist()
+        yield from ("", panel, "", *rows_that_decide([summed(one) for one in own], panel))
+        yield from ("", f"queries without an error: least, 5, 50 and 95 % of tables: {shown}")
 
 
 def main() -> None:
     """Run, gather or show."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("act", choices=["run", "gather", "table"])
+    parser.add_argument("act", choices=["run", "gather", "table", "rows"])
     parser.add_argument("words", nargs="*")
     parser.add_argument("--panels", nargs="+", default=list(PANELS))
     parser.add_argument("--levels", nargs="+", type=float, default=list(LEVELS))
@@ -327,11 +363,8 @@ def main() -> None:
     elif given.act == "gather":
         runs = all_runs(Path(word) for word in given.words)
         KEPT.write_text("".join(json.dumps(asdict(summed(one))) + "\n" for one in runs), encoding="utf-8")
-        for panel, cases in CASES.items():
-            exact = [one for one in runs if (one.panel, one.variant) == (panel, EXACT)]
-            levels = [[one for one in exact if one.max_error == level] for level in {one.max_error for one in exact}]
-            shown = np.quantile(resampled(levels, cases), [0.0, 0.05, 0.5, 0.95], method="lower").round(3).tolist()
-            print(f"{panel}: queries without an error, least, 5, 50 and 95 % of tables: {shown}")
+    elif given.act == "rows":
+        sys.stdout.write("\n".join(on_rows(unchanged())) + "\n")
     else:
         sys.stdout.write("\n".join(report(read_kept())) + "\n")
 

@@ -2,9 +2,11 @@
 
 python -m benchmarks.results keep FOLDER...   adds the finished runs of `quorate paper --out FOLDER`
 python -m benchmarks.results write            makes docs/results.md and its drawings again, without any vote
+python -m benchmarks.results cost DATA OUT    runs a few of each kind again and tells how long all of them take
 
-Each output's text stands in docs/results/reading/NAME.md, what was found out about differences in
-docs/results/reading/differences.md; they are put into the page as they are.
+Each output's text stands in docs/results/reading/NAME.md, why promises were broken in promise.md, what the runs
+cost in cost.md, and what was found out about differences in differences.md there; they are put into the page as they
+are.
 """
 
 from __future__ import annotations
@@ -12,13 +14,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from quorate.errors import InputError
+from quorate.experiments.cell import Cell, Line
 from quorate.experiments.kept import TABLES, keep, read_kept, read_tables
-from quorate.experiments.paper import MAKERS, can_be_made, made
+from quorate.experiments.paper import MAKERS, can_be_made, made, wanted
+from quorate.experiments.paper import read_tables as read_tables_of
 from quorate.experiments.series import Work
-from quorate.experiments.sweep import read_results
+from quorate.experiments.sweep import open_executor, read_results, sweep
 from quorate.reporting.paper import Number, Output, Promise, Results
 from quorate.reporting.paper_page import CALIBRATION_ROOM, FOLDED, MEASURED, grid_of, number_of
 from quorate.reporting.paper_plots import draw
@@ -26,6 +33,8 @@ from quorate.reporting.paper_wording import against, interval, label, said
 from quorate.reporting.style import to_png
 
 DOCS = Path(__file__).parents[1] / "docs"
+SAMPLE = 2
+"""Runs of each kind that are run again to tell what all cost."""
 OPENING = """# Results
 
 What `quorate paper` found on the paper's data sets, beside the numbers that the paper states. The page is made by
@@ -70,7 +79,8 @@ def write(docs: Path) -> bool:
 
 def page(results: Results, docs: Path) -> str:
     """The page as Markdown."""
-    parts = [OPENING, *(f"{text}\n" for text in MEASURED), *_promises(results.promises), *_calibrated(results)]
+    parts = [OPENING, *(f"{text}\n" for text in MEASURED), *_promises(results.promises, docs), *_calibrated(results)]
+    parts += [f"{text}\n" for text in (_reading(docs, "cost"),) if text]
     parts += [_section(output, docs) for output in results.outputs if output.numbers]
     unfinished = [output for output in results.outputs if not output.numbers]
     if unfinished:
@@ -83,13 +93,13 @@ def page(results: Results, docs: Path) -> str:
     return "\n".join(parts)
 
 
-def _promises(promises: Sequence[Promise]) -> list[str]:
+def _promises(promises: Sequence[Promise], docs: Path) -> list[str]:
     if not promises:
         return []
     broken = [one for one in promises if not one.kept]
     said_of = [
         f"**Is the promise kept?** Both presets were tried on {len(promises)} combinations of preset, data set and "
-        f"allowed error. The error was surely above what is allowed (one-sided 95 % bound over resampled rows) on "
+        f"allowed error. By a one-sided 95 % bound over resampled rows the error was above what is allowed on "
         f"{len(broken) or 'none'} of them.\n"
     ]
     if broken:
@@ -99,6 +109,7 @@ def _promises(promises: Sequence[Promise]) -> list[str]:
             for one in broken
         ]
         said_of.append("")
+        said_of.append(f"{_reading(docs, 'promise')}\n")
     return said_of
 
 
@@ -163,15 +174,55 @@ def _cell(one: Number | None) -> str:
     return "; ".join(filter(None, [value, against(one), one.note]))
 
 
+def cost(docs: Path, data: Path, out: Path, jobs: int) -> str:
+    """How long all runs take, by a few of each kind that are run again, so many at a time; on an idle machine."""
+    subjects, lines = read_kept(docs / "results")
+    tables, fresh = read_tables_of(data, MAKERS, quick=False)
+    if any(subjects[name].digest != one.digest for name, one in fresh.items()):
+        raise InputError(f"{data}: its tables are not those of the runs that are kept")
+    work, kinds = Work(subjects, lines=lines), dict[str, dict[str, Cell]]()
+    for series in wanted(MAKERS, work):
+        for cell in work.cells(series):
+            kinds.setdefault(repr((cell.table, replace(cell.options, max_error=0.0), cell.target)), {})[cell.id] = cell
+    rng = np.random.default_rng(0)
+    sample = {kind: [*rng.permutation(sorted(cells))[:SAMPLE]] for kind, cells in kinds.items()}
+    chosen = [kinds[kind][name] for kind, names in sample.items() for name in names]
+    by_digest = {table.digest: table for table in tables.values()}
+    out.mkdir(parents=True, exist_ok=True)
+    with open_executor(jobs=jobs) as executor:
+        done = sweep(chosen, by_digest, results=out / "results.jsonl", executor=executor)
+    again = {line.id: line for line in done.lines}
+    other = sum(_asked(line) != _asked(lines[name]) for name, line in again.items() if name in lines)
+    total = 0.0
+    for kind, names in sample.items():
+        cells = kinds[kind]
+        once = next(iter(cells.values())).options.method.startswith("hindsight")  # one fit serves all runs of a table
+        taken = [lines[name] for name in cells if name in lines] if once else [again[name] for name in names]
+        total += len(cells) * float(np.mean([line.times["seconds"] for line in taken]))
+    number = sum(map(len, kinds.values()))
+    return (
+        f"{number} runs take {total / 3600:.1f} h, by {len(chosen)} runs of {len(kinds)} kinds; {jobs} at a time "
+        f"{total / jobs / 3600:.1f} h. Of the runs that are kept, {other} came out otherwise."
+    )
+
+
+def _asked(line: Line) -> list[int]:
+    """How many were asked about each case."""
+    return [len(experts) for experts in line.cases["asked"]]
+
+
 def main() -> None:
-    """Keep runs, or make the page."""
+    """Keep runs, make the page, or tell what the runs cost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("act", choices=["keep", "write"])
+    parser.add_argument("act", choices=["keep", "write", "cost"])
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of the documents")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time, to tell what they cost")
     given = parser.parse_args()
     if given.act == "keep":
         print(f"{kept_from(given.folders, given.docs)} runs were new")
+    elif given.act == "cost":
+        print(cost(given.docs, given.folders[0], given.folders[1], given.jobs))
     elif not write(given.docs):
         sys.exit("nothing is kept yet: run `quorate paper`, then `python -m benchmarks.results keep FOLDER`")
 

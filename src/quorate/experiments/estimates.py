@@ -18,6 +18,8 @@ from quorate.study.seeds import generator
 
 Z = 1.959964
 """Standard errors to either end of a 95 % interval."""
+ROUNDING = 1e-12
+"""What sums of shares may be off by."""
 
 
 def joined(runs: Sequence[Run]) -> Run:
@@ -55,6 +57,20 @@ class Estimator:
     def at_least(self, figure: Figure, runs: Sequence[Run]) -> float:
         """One-sided 95 % lower bound."""
         return float(np.nanquantile(self._drawn(figure, runs)[1:], 0.05))
+
+    def cheapest(self, levels: Sequence[Sequence[Run]], most: float) -> Estimate:
+        """The fewest mean queries of several levels that make no more error than that.
+
+        Every resampled table chooses its own level: one row can decide which. NaN where no level is good enough.
+        """
+        queries = np.stack([self._drawn(bootstrap.mean_queries, runs) for runs in levels])
+        errors = np.stack([self._drawn(bootstrap.decided_error, runs) for runs in levels])
+        least = np.where(errors <= most + ROUNDING, queries, math.inf).min(axis=0)
+        reached = least[1:][np.isfinite(least[1:])]
+        if not math.isfinite(least[0]):
+            return Estimate(math.nan, math.nan, math.nan, math.nan)
+        low, high = np.quantile(reached, [0.025, 0.975])
+        return Estimate(float(least[0]), float(low), float(high), float(reached.std()))
 
     def decided_error(self, runs: Sequence[Run]) -> Estimate:
         """Error over the cases that the panel decides; where there is none, what may have stayed unseen."""

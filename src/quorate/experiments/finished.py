@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from quorate.assurance import bootstrap
 from quorate.assurance.runs import TIE, Run
 from quorate.experiments.estimates import Estimator
 from quorate.experiments.series import Series, Work
-from quorate.reporting.paper import Curve, Point
+from quorate.reporting.paper import Curve, Estimate, Point
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,16 @@ class Finished:
             at_least=estimate.at_least(bootstrap.decided_error, runs) if wrong else 0.0,
             stated=estimate(bootstrap.stated_error, runs).value,
             ece=estimate(bootstrap.calibration_error, runs),
+            ece_by_run=float(np.mean([estimate(bootstrap.calibration_error, [run]).value for run in runs])),
             unhealthy_fits=sum(line.figures["unhealthy_fits"] for line in lines),
             forced_asks=sum(line.figures["forced_asks"] for line in lines),
         )
+
+    def cheapest(self, table: str, method: str, most: float, target: str = "consensus") -> Estimate | None:
+        """The fewest mean queries with no more error than that, at any allowed error; None where none is finished."""
+        levels = [self.work.runs_of(Series.of(table, method, e, target)) for e in self.work.max_errors]
+        finished = [runs for runs in levels if runs]
+        return self.estimators[table].cheapest(finished, most) if finished else None
 
     def curve(self, table: str, method: str, target: str = "consensus", name: str = "") -> Curve:
         """A method at every allowed error that is finished."""

@@ -14,6 +14,7 @@ from quorate.cluster import dask_executor
 from quorate.data.table import Table
 from quorate.errors import InputError, SettingsError
 from quorate.experiments.cell import Cell, Line, line_of, run_cell
+from quorate.models.parts import THREADS, work_alone
 from quorate.processes import local_processes
 
 Progress = Callable[[int, int], None]
@@ -128,7 +129,9 @@ def open_executor(*, jobs: int | None = None, cluster: str | None = None) -> Ite
         return
     if jobs is not None and jobs < 1:
         raise SettingsError(f"jobs = {jobs} is too small; expected at least 1")
-    pool = local_processes(jobs or os.cpu_count() or 1)
+    cores = os.cpu_count() or 1
+    number = jobs or cores
+    pool = local_processes(number, prepare=work_alone if number * THREADS > cores else None)
     try:
         yield pool
     finally:

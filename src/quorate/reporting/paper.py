@@ -69,7 +69,8 @@ class Point:
     error: Estimate  # over the cases that the panel decides
     at_least: float  # the error is not below this: one-sided 95 % bound
     stated: float  # mean stated error
-    ece: Estimate
+    ece: Estimate  # all runs together
+    ece_by_run: float  # mean of that of each run
     unhealthy_fits: int
     forced_asks: int
 

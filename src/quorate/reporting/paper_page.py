@@ -97,7 +97,7 @@ def _tiles(results: Results) -> list[tuple[str, str, str]]:
         ("Beside the paper's", count(sum(one.difference is not None for one in numbers)), "numbers that it states"),
     ]
     if results.promises:
-        what = "error not surely above what is allowed"
+        what = "error not above what is allowed by more than chance"
         cells.append(("Promises kept", f"{len(kept)} of {len(results.promises)}", what))
     calibrated = [one for one in numbers if one.unit == "calibration" and one.difference is not None]
     if calibrated:
@@ -155,8 +155,8 @@ def _promises(results: Results) -> list[Markup]:
     broken = [promise for promise in results.promises if not promise.kept]
     tried = counted(len(results.promises), "combination")
     text = (
-        f"On {tried} of preset, data set and allowed error, the error was surely above what is allowed "
-        f"(one-sided 95 % bound over resampled rows) on {len(broken) or 'none'}."
+        f"On {tried} of preset, data set and allowed error, the error was above what is allowed "
+        f"by a one-sided 95 % bound over resampled rows on {len(broken) or 'none'}."
     )
     if not broken:
         return [paragraph(text)]

@@ -48,8 +48,11 @@ LOOKS = {
 OTHERS = ((GREEN, "o"), (ACTUAL, "s"), (PURPLE, "D"), (OCHRE, "^"), (STATED, "v"))
 WIDE, NARROW, FEW_COLUMNS = 9.4, 6.4, 2
 """Inches, and how many columns of dots a narrow drawing has room for."""
+NOTE: dict[str, Any] = {"fontsize": SMALL, "color": MUTED}
 SMOOTHED = 5
 """Cases behind each point of a line over time."""
+GAP = 1.0
+"""Queries between two points over which nothing is known."""
 FEWEST = 6
 """Points that a smoothed curve needs."""
 
@@ -92,6 +95,8 @@ def _error_cost(drawing: ErrorCost) -> Figure:
             axes.plot(*_smooth(x, y), color=colour, **line)
             size: dict[str, Any] = {"markersize": 5, "markeredgewidth": 0, "linewidth": 0}
             axes.plot(x, y, mark, color=colour, clip_on=False, zorder=3, **size)
+            for error in sorted({b for a, b in zip(x, y, strict=True) if a == 0}, reverse=True)[:1]:
+                axes.annotate("nobody is asked", (0, error), (7, -3), textcoords="offset points", **NOTE)
             if number == 0:
                 dash: Any = DASHED if floor else "-"
                 axes.plot([], [], mark, color=colour, linestyle=dash, markersize=5, label=label(curve.name))
@@ -108,13 +113,18 @@ def _error_cost(drawing: ErrorCost) -> Figure:
 
 
 def _smooth(x: Sequence[float], y: Sequence[float]) -> tuple[Floats, Floats]:
-    """A lowess curve at the points, or the points where they are too few for one.
+    """A lowess curve at the points, on the scale that they are drawn on, or the points where they are too few for one.
 
     It is joined by straight lines: between points that lie far apart, a local line would follow one side beyond reason.
+    Over a gap it is broken off, and it does not come down to 0 where errors were made.
     """
     order = np.argsort(x, kind="stable")
-    at, values = np.asarray(x)[order], np.asarray(y)[order]
-    return at, values if len(at) < FEWEST else np.clip(lowess(at.tolist(), values.tolist(), at.tolist()), 0, None)
+    at, roots = np.asarray(x, dtype=np.float64)[order], np.sqrt(np.asarray(y, dtype=np.float64)[order])
+    if len(at) >= FEWEST:
+        found = np.asarray(lowess(at.tolist(), roots.tolist(), at.tolist()))
+        roots = np.maximum(found, np.where(roots > 0, roots / 2, 0.0))
+    gaps = np.flatnonzero(np.diff(at) > GAP) + 1
+    return np.insert(at, gaps, np.nan), np.insert(roots, gaps, np.nan) ** 2
 
 
 def _cross(axes: Axes, x: Estimate, y: Estimate, colour: str) -> None:

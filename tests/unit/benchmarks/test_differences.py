@@ -135,7 +135,6 @@ def test_one_row_decides_what_no_error_costs() -> None:
     assert cheapest_clean([[one], [replace(one, queries=1.0, wrong=(7, 9))]], 750)[2] == pytest.approx(0.63, abs=0.02)
     lines = list(differences.rows_that_decide([one, other], "chaoyang"))
     assert lines[2].startswith("| 0.01 | 1 | 2.00 | 1 | 2.00 | 0 |")
-    assert any("chaoyang, rows" in line for line in differences.report([one, other]))
 
 
 def test_other_rows_give_other_queries_without_an_error() -> None:
@@ -145,3 +144,12 @@ def test_other_rows_give_other_queries_without_an_error() -> None:
     assert set(found.tolist()) == {1.0, 2.0}
     assert (found == 1.0).mean() == pytest.approx(0.75**4, abs=0.02)
     assert np.isinf(differences.resampled([[bold]], 4)).any()
+
+
+def test_how_much_hangs_on_rows_is_told_of_the_runs_that_are_kept() -> None:
+    runs = [one for one in differences.unchanged() if one.panel == "chaoyang"]
+    assert len(runs) == 120
+    told = list(differences.on_rows([*runs, *(replace(one, panel="chestxray") for one in runs)]))
+    assert told[1] == "chaoyang"
+    assert sum(line.startswith("| 0") for line in told) == 20
+    assert told[-1].startswith("queries without an error: least, 5, 50 and 95 % of tables: [")

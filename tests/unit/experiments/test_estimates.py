@@ -60,3 +60,14 @@ def test_a_bound_on_the_error_is_one_sided() -> None:
     estimate = Estimator.over(runs)
     at_least = estimate.at_least(bootstrap.decided_error, runs)
     assert at_least == pytest.approx(0.05 - 1.645 * math.sqrt(0.05 * 0.95 / 200), abs=0.006)
+
+
+def test_which_level_is_cheapest_is_chosen_anew_by_every_table() -> None:
+    rows = list(range(50))
+    careful, bold = [run(rows, [3] * 50)], [run(rows, [2] * 50, wrong=(7,))]
+    estimate = Estimator.over([*careful, *bold])
+    found = estimate.cheapest([careful, bold], 0.0)
+    assert (found.value, found.low, found.high) == (3.0, 2.0, 3.0), "a third of all tables lacks the row that decides"
+    assert found.error == pytest.approx(math.sqrt(0.364 * 0.636), abs=0.03)
+    assert estimate.cheapest([careful, bold], 0.1).value == 2.0
+    assert math.isnan(estimate.cheapest([bold], 0.0).value)

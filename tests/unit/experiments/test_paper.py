@@ -119,18 +119,18 @@ def test_queries_at_no_error_are_those_of_the_cheapest_threshold() -> None:
 
 def point(e: float, queries: float, error: float) -> Point:
     some, wrong = Estimate(queries, queries, queries, 0.1), Estimate(error, 0.0, 2 * error, 0.1)
-    return Point(e, 12, 3000, round(3000 * error), some, wrong, 0.0, error, wrong, 0, 0)
+    return Point(e, 12, 3000, round(3000 * error), some, wrong, 0.0, error, wrong, error, 0, 0)
 
 
 def test_no_error_by_construction_is_marked_and_never_is_said() -> None:
     curve = Curve("infexp", (point(0.0, 3.0, 0.0), point(0.005, 2.5, 0.0005), point(0.01, 2.0, 0.01)))
-    (zero,) = cheapest("", "", curve, 0.0, None)
+    (zero,) = cheapest("", "", curve, 0.0, None, None)
     assert zero.note == f"allowed 0, {CONSTRUCTED}"
-    (small,) = cheapest("", "", curve, 0.001, None)
+    (small,) = cheapest("", "", curve, 0.001, None, None)
     assert (small.ours and small.ours.value, small.note) == (2.5, "allowed 0.005")
-    (never,) = cheapest("", "", Curve("confusion", (point(0.0, 3.0, 0.004),)), 0.001, Claim(words="never"))
+    (never,) = cheapest("", "", Curve("confusion", (point(0.0, 3.0, 0.004),)), 0.001, None, Claim(words="never"))
     assert never.ours is None
-    assert cheapest("", "", Curve("confusion", ()), 0.0, None) == []
+    assert cheapest("", "", Curve("confusion", ()), 0.0, None, None) == []
 
 
 def test_a_promise_that_was_broken_is_found() -> None:
