@@ -26,7 +26,7 @@ run: .venv/.user  ## the live service on an SQLite file, with a demo study to lo
 	$(BIN)/quorate serve --db sqlite:///$(OUT)/quorate.db --port $(PORT) --simulate-experts
 
 test: .venv/.dev .venv/.system  ## the whole test suite
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 3 --dist worksteal
 
 check: .venv/.dev  ## format, lint, types, layers and the test suite
 	$(BIN)/ruff format --check .

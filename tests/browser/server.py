@@ -17,8 +17,9 @@ from quorate.core.case import Show
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.service.app import create_app, open_hall
+from quorate.service.arrivals import Arrival
 from quorate.service.hall import Hall
-from quorate.service.live import Arrival, LiveStudy
+from quorate.service.live import LiveStudy
 from quorate.storage.config import ServiceSettings, StudyConfig
 
 PASSWORD = "correct horse battery"

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from quorate.core.case import Show
-from quorate.service.live import Arrival, LiveStudy
+from quorate.service.arrivals import Arrival
+from quorate.service.live import LiveStudy
 from tests.browser.conftest import Open
 from tests.browser.server import Server, arrivals
 

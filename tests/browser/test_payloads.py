@@ -15,7 +15,8 @@ from quorate.assembly import Options
 from quorate.core.case import Show
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
-from quorate.service.live import Arrival, LiveStudy
+from quorate.service.arrivals import Arrival
+from quorate.service.live import LiveStudy
 from quorate.storage.config import ServiceSettings, StudyConfig
 from tests.browser.conftest import Open
 from tests.browser.server import PASSWORD, Server

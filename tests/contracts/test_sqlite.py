@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contracts.databases import SchemaContract, SqlJournalContract, StudiesContract
+from tests.contracts.schemas import SchemaContract
+from tests.contracts.sql_journals import SqlJournalContract
+from tests.contracts.stored_studies import StudiesContract
 from tests.contracts.tampering import TamperingContract
 
 

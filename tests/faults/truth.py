@@ -8,7 +8,7 @@ from collections import Counter
 
 from quorate.storage import studies
 from quorate.storage.database import Database
-from quorate.study.events import Abstained, Amended, Event, Expired, Leased, Opened, Settled, Voted, Withdrawn
+from quorate.study.events import Abstained, Amended, Event, Expired, Leased, Opened, Reopened, Settled, Voted, Withdrawn
 from tests.faults.load import CLASSES, EXPERTS, STUDIES, Attempt, Fate, Load
 
 VERBS: dict[type[Event], str] = {Voted: "vote", Amended: "amend", Withdrawn: "withdraw", Abstained: "abstain"}
@@ -42,16 +42,23 @@ def _openings(study: str, events: list[Event], load: Load) -> list[str]:
 
 
 def _asked_twice(study: str, events: list[Event]) -> list[str]:
-    """Nobody is asked twice about a case, unless they took back the vote that they were asked for."""
-    asked: set[tuple[str, int]] = set()
+    """Nobody is asked twice about a case.
+
+    Unless they took back the vote that they were asked for, or it was not needed any more, and later it was.
+    """
+    asked, settled = set[tuple[str, int]](), set[str]()
     found = []
     for event in events:
         if isinstance(event, Leased):
             if (event.key, event.expert) in asked:
                 found.append(f"{study}: expert {event.expert} was asked twice about {event.key}")
             asked.add((event.key, event.expert))
-        elif isinstance(event, Withdrawn):
+        elif isinstance(event, Withdrawn) or (isinstance(event, Expired) and event.key in settled):
             asked.discard((event.key, event.expert))
+        elif isinstance(event, Settled):
+            settled.add(event.key)
+        elif isinstance(event, Reopened):
+            settled.discard(event.key)
     return found
 
 

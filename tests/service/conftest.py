@@ -15,16 +15,22 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from httpx2 import Response
 
+from quorate.assembly import Options
+from quorate.core.panel import Panel
+from quorate.core.rules import Rules
 from quorate.service.access import Access
 from quorate.service.app import create_app
 from quorate.service.hall import Hall
 from quorate.service.keyfile import key_path, read_or_make_key
 from quorate.service.limits import SignInLimits
-from quorate.service.live import LiveStudy
+from quorate.service.live import LiveStudy, Watcher
 from quorate.service.passwords import Passwords
 from quorate.service.tokens import Tokens
+from quorate.storage import studies
 from quorate.storage.accounts import Accounts
+from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
+from tests.service.desks import EXPERTS, Make, Table, Time
 
 ADDRESS = "http://testserver"
 
@@ -149,3 +155,36 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with serving(tmp_path_factory.mktemp("shared") / "quorate.db") as found:
         found.create(max_open=100)
         yield found
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with Database.open(f"sqlite:///{tmp_path}/quorate.db", create=True) as db:
+        yield db
+
+
+@pytest.fixture
+def make(database: Database) -> Make:
+    def table(
+        *,
+        method: str = "all",
+        experts: tuple[str, ...] = EXPERTS,
+        in_flight: int = 1,
+        max_open: int = 1,
+        rules: Rules | None = None,
+        lease_seconds: float = 100.0,
+        costs: dict[str, float] | None = None,
+    ) -> Table:
+        config = StudyConfig(
+            Panel(["no", "yes"], experts, ["net"], costs),
+            Options(method, rules=rules or Rules(), in_flight=in_flight),
+            service=ServiceSettings(lease_seconds=lease_seconds, max_open=max_open),
+        )
+        told: list[frozenset[str]] = []
+        clock = Time()
+        stored = studies.create(database, "heart", config)
+        live = LiveStudy(stored, Watcher(lambda _, experts: told.append(experts)), clock=clock)
+        live.start()
+        return Table(live, clock, told)
+
+    return table

@@ -10,8 +10,9 @@ import pytest
 from quorate.assembly import Options
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
+from quorate.service.arrivals import Arrival
 from quorate.service.board import board
-from quorate.service.live import Arrival, LiveStudy, Watcher
+from quorate.service.live import LiveStudy, Watcher
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
@@ -57,7 +58,9 @@ def test_savings_count_votes_and_money(db: Database) -> None:
 def test_audits_find_what_the_whole_panel_contradicts(db: Database) -> None:
     live = live_study(db, audit_share=1.0)
     live.open([Arrival("c1", {"net": [0.5, 0.5]}), Arrival("c2", {"net": [0.5, 0.5]})])
-    assert board(live).under_audit == 2
+    assert board(live).under_audit == 0, "which are drawn is not told"
+    live.vote("c1", "ann", "yes")
+    assert board(live).under_audit == 1
     answer_all(live, {"ann": "yes", "ben": "no", "cho": "no"})
     found = board(live)
     assert (found.audit.cases, found.audit.errors, found.under_audit) == (2, 2.0, 0)
@@ -72,3 +75,17 @@ def test_cases_that_no_expert_saw_are_counted(db: Database) -> None:
     live = LiveStudy(studies.create(db, "blind", StudyConfig(PANEL, options)), Watcher(lambda _study, _experts: None))
     live.open([Arrival("c1", {"net": [0.9, 0.1]})])
     assert board(live).no_human == 1
+
+
+def test_only_cases_that_everyone_let_pass_need_a_person(db: Database) -> None:
+    live = live_study(db, audit_share=0.0)
+    seen = []
+    live.watcher = Watcher(lambda _study, _experts: seen.append(board(live).needs_person))
+    live.open([Arrival(f"c{n}", {"net": [0.5, 0.5]}) for n in range(3)])
+    live.vote("c0", "ann", "yes")
+    assert set(seen) == {0}, "neither those that have just come nor one that settles"
+    while now := live.study.pending("c1"):
+        live.expire("c1", now[0])
+    assert board(live).needs_person == 1
+    live.reopen("c1", whole=True)
+    assert board(live).needs_person == 0

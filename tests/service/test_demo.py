@@ -14,8 +14,9 @@ from fastapi.testclient import TestClient
 from quorate.service import demo
 from quorate.service.access import SESSION_COOKIE
 from quorate.service.app import create_app, open_hall
+from quorate.service.arrivals import Arrival
 from quorate.service.hall import Hall
-from quorate.service.live import Arrival, LiveStudy
+from quorate.service.live import LiveStudy
 from tests.service.conftest import ADDRESS, Idle
 
 

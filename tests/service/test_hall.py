@@ -15,7 +15,7 @@ from sqlalchemy.exc import DatabaseError
 from quorate.assembly import Options
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
-from quorate.service.live import Arrival
+from quorate.service.arrivals import Arrival
 from quorate.storage.config import StudyConfig
 from tests.service.conftest import Service, serving
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,11 +23,12 @@ from quorate.assembly import Options
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.errors import NotFoundError, StudyError
-from quorate.service.live import Arrival, LiveStudy, Watcher
+from quorate.service.arrivals import Arrival
+from quorate.service.live import LiveStudy, Watcher
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
-from quorate.study.events import Abstained, Away, Back, Expired, Leased, Reopened, Voted, Withdrawn
+from quorate.study.events import Abstained, Away, Back, Expired, Leased, Reopened, Settled, Voted, Withdrawn
 
 EXPERTS = ("ann", "ben", "cho", "dev")
 CLASSES = ("no", "yes")
@@ -87,6 +86,7 @@ class People(RuleBasedStateMachine):
         self.now = 1000.0
         self.seen = 0
         self.gone: set[str] = set()  # by the events so far
+        self.closed: set[str] = set()
         self.cases: dict[str, ModelCase] = {}
         self.away: set[str] = set()
         self.live = self._alive(studies.create(self.db, self.name, config, clock=lambda: BORN))
@@ -261,7 +261,9 @@ class People(RuleBasedStateMachine):
             assert {name for name, there in zip(EXPERTS, known.available, strict=True) if there} == case.panel
             assert len(study.pending(key)) <= IN_FLIGHT
             self._check_state(key, case, load)
-            if case.outcome is None and desk.is_left(key):
+            left = case.outcome is None and not study.pending(key) and not desk.waits(key)
+            assert study.state.left_by_all(key) == left
+            if left:
                 assert len(case.votes) < self._least(case), "it needs a person"
                 assert not case.panel - case.votes.keys() - case.leased, "and nobody is left"
 
@@ -296,20 +298,25 @@ class People(RuleBasedStateMachine):
                 case Withdrawn(key, who):  # the question may be asked again
                     self.cases[key].leased.discard(EXPERTS[who])
                     self.cases[key].cast.discard(EXPERTS[who])
-                case Reopened(key, whole, votes) if whole or votes > len(self.cases[key].cast):  # and those passed
-                    self.cases[key].leased &= self.cases[key].cast | self.cases[key].asking
+                case Settled(key):
+                    self.closed.add(key)
+                case Reopened(key, whole, votes):
+                    self.closed.discard(key)
+                    if whole or votes > len(self.cases[key].cast):  # and those passed
+                        self.cases[key].leased &= self.cases[key].cast | self.cases[key].asking
                 case Voted(key, who):
                     self.cases[key].asking.discard(EXPERTS[who])
                     self.cases[key].cast.add(EXPERTS[who])
                 case Abstained(key, who):
                     self.cases[key].asking.discard(EXPERTS[who])
+                    self.cases[key].leased.add(EXPERTS[who])  # who cannot tell is not asked again
                 case Away(who):
                     self.gone.add(EXPERTS[who])
                 case Back(who):
                     self.gone.discard(EXPERTS[who])
                 case Expired(key, who):
                     self.cases[key].asking.discard(EXPERTS[who])
-                    if EXPERTS[who] in self.gone:  # it is left for others, or for later
+                    if EXPERTS[who] in self.gone or key in self.closed:  # left for others or later, or not needed
                         self.cases[key].leased.discard(EXPERTS[who])
 
     def teardown(self) -> None:
@@ -317,12 +324,6 @@ class People(RuleBasedStateMachine):
             return
         assert self.db.verify() == []
         assert studies.load(self.db, self.name).study.state == self.live.study.state
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[Database]:
-    with Database.open(f"sqlite:///{tmp_path}/quorate.db", create=True) as db:
-        yield db
 
 
 def test_people_and_the_model_agree(database: Database) -> None:

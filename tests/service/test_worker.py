@@ -17,8 +17,9 @@ import pytest
 from quorate.assembly import Options
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
+from quorate.service.arrivals import Arrival
 from quorate.service.importing import PastCase
-from quorate.service.live import Arrival, LiveStudy, Watcher
+from quorate.service.live import LiveStudy, Watcher
 from quorate.service.worker import Worker, local_pool
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig

@@ -124,6 +124,7 @@ def _run(
         app,
         loop="uvloop",  # with httptools, a quarter more votes a second
         http="httptools",
+        lifespan="on",  # a service that cannot start says so and ends
         log_config=None,
         access_log=False,
         timeout_keep_alive=IDLE,

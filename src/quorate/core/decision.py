@@ -45,13 +45,14 @@ class Query:
 class Wait:
     """Ask nobody for now: votes are on their way, or those who could be asked are away.
 
-    Where it waits for nobody, everyone has let the question pass, and the rules want more votes: it needs a person.
+    Where it waits for nobody, everyone has let the question pass, and the rules want more votes: it needs a person. The
+    reason is "budget" where what is left is promised to votes on their way: it may come back.
     """
 
     case: str
     pending: tuple[str, ...]
     forecast: Forecast = field(repr=False)
-    reason: Unsettled | Literal["rule"]
+    reason: Unsettled | Literal["rule", "budget"]
     away: tuple[str, ...] = ()  # whom it waits for besides: they could be asked if they were there
 
 
@@ -93,6 +94,7 @@ def decide(
     stopper: Stopper,
     rules: Rules = NO_RULES,
     left: float | None = None,
+    promised: float = 0.0,
     asked: Asked = NOBODY,
     in_flight: int = 1,
     cost_blind: bool = False,
@@ -101,8 +103,9 @@ def decide(
     """Settle, or name the candidate with the largest gain; the first in panel order wins a draw.
 
     A forecast that is not healthy, or too noisy for the stopper, never settles a case: one more expert is asked
-    instead, and the forecast of that query says why. The rules come before all that; `left` is what may still be spent.
-    At most `in_flight` experts are asked at a time, those whose votes are on their way included. With fewer than
+    instead, and the forecast of that query says why. The rules come before all that; `left` is what may still be spent,
+    and what is `promised` to votes on their way may come back, which a case that cannot be paid otherwise waits for. At
+    most `in_flight` experts are asked at a time, those whose votes are on their way included. With fewer than
     `floor` votes a case does not settle because all others have let the question pass.
     """
     enough, forecast = _enough(case, forecast, stopper)
@@ -114,6 +117,10 @@ def decide(
         barrier = terms.barrier if terms.short or (not enough and forecast.candidates) else None
         if len(case.votes) < floor and asked.passed and barrier is None:
             return Wait(case.key, (), forecast, "rule")
+        if barrier == "budget" and left is not None and promised > 0:
+            richer = rules.terms(panel, case, left + promised, asked)
+            if {*richer.allowed, *richer.absent} - {*terms.allowed, *terms.absent}:
+                return Wait(case.key, asked.pending, forecast, "budget")
         reason = barrier or enough or "nobody left"
         return Settle(case.key, forecast.outcome, forecast, len(case.votes), reason, kept=enough is not None)
     unsure = not (enough or stopper.settled(case, forecast))

@@ -101,16 +101,18 @@ def check_seat(who: Identity, live: LiveStudy, case: str, expert: str) -> None:
     if may(who, Right.SEE_STUDIES):
         known_case(live, case)
 
-    def was_asked(found: Study) -> bool:
-        if case not in found.state.places:  # to an expert, the same as one they were not asked about
-            return False
-        voted = found.state.known(case).voted(found.panel.expert(expert)) is not None
-        return voted or expert in found.state.waiting(case)
-
+    asked = live.read(lambda study: expert in study.state.waiting(case)) or was_asked(live, case, expert)
     refuse(
         f"vote on case {case!r} as {expert!r}, who was not asked",
-        unless=may_vote(who, live.name, expert, asked=live.read(was_asked)),
+        unless=may_vote(who, live.name, expert, asked=asked),
     )
+
+
+def was_asked(live: LiveStudy, case: str, expert: str) -> bool:
+    """Whether an expert was ever asked about a case, or voted on it; a case that is not there is one they were not."""
+    known = live.read(lambda study: case in study.state.places)
+    record = listing.find(live.stored.db, live.stored.id, case) if known else None
+    return record is not None and live.study.panel.expert(expert) in {one.expert for one in record.asked}
 
 
 def check_voice(who: Identity, study: str, expert: str) -> None:

@@ -18,7 +18,7 @@ from quorate.service.access import Access, holding
 from quorate.service.bodies import BodyLimit
 from quorate.service.demo import Demo, pictures
 from quorate.service.hall import Hall
-from quorate.service.headers import SecurityHeaders
+from quorate.service.headers import SecurityHeaders, content_policy
 from quorate.service.keyfile import key_path, read_or_make_key
 from quorate.service.limits import SignInLimits
 from quorate.service.logs import RequestLog
@@ -55,6 +55,7 @@ def open_hall(
 
 def create_app(hall: Hall, *, image_origins: Sequence[str] = (), demo: bool = False) -> FastAPI:
     """The application that serves a hall; it starts and stops with it, and so does the demo."""
+    content_policy(image_origins)  # what is wrong with them is said before anything starts
     players = Demo(hall) if demo else None
 
     @asynccontextmanager

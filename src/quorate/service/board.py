@@ -9,13 +9,11 @@ import numpy as np
 
 from quorate.assurance.audit import Audit, Checked, audited
 from quorate.core.case import Case
-from quorate.core.health import Health
 from quorate.core.protocols import Target
 from quorate.service.live import LiveStudy, open_keys
 from quorate.storage import listing
 from quorate.study.events import Settled
 from quorate.study.state import State
-from quorate.study.study import Study
 
 RECENT = 2000
 """Settled cases that the plots of a board go back to."""
@@ -28,7 +26,6 @@ class ExpertLine:
     name: str
     cost: float
     votes: int
-    share: float  # of the settled cases that they voted on
     open: int  # questions on their desk
     passed: int  # questions that they let lapse
     away: bool
@@ -78,7 +75,7 @@ class Board:
     savings: Savings
     stated_error: float | None  # mean over settled cases; of audited ones, before everyone was asked
     audit: Audit
-    under_audit: int  # audited cases whose panel has not finished voting
+    under_audit: int  # audited cases that would have settled, and whose panel has not finished voting
     experts: tuple[ExpertLine, ...]
     learning: Learning
     queries: tuple[int, ...]  # human votes of recent settled cases, oldest first
@@ -86,17 +83,13 @@ class Board:
 
 
 def board(live: LiveStudy, *, running: bool = False, problem: str | None = None) -> Board:
-    """A study at a glance; only its state is taken under the lock, the counting is done outside."""
-
-    def look(study: Study) -> tuple[State, Target, Health, int, dict[str, int], int, int]:
-        loads = {name: live.desk.load(name) for name in study.panel.experts}
-        left = sum(live.desk.is_left(key) for key in open_keys(study))
-        return study.state, study.target, study.predictor.health, live.version, loads, live.desk.waiting, left
-
-    state, target, health, version, loads, waiting, left = live.read(look)
+    """A study at a glance, as it was after the last change that is stored."""
+    version, study = live.version, live.read(lambda shown: shown)  # what is shown is at least as new
+    state, health = study.state, study.predictor.health
+    loads = {name: len(live.questions(name)) for name in study.panel.experts}
     config = live.stored.config
     settled = [one for one in state.settled.values() if one is not None]
-    checked, under = _audits(state, target)
+    checked, under = _audits(state, study.target)
     return Board(
         study=live.name,
         about=config.service.about,
@@ -105,15 +98,15 @@ def board(live: LiveStudy, *, running: bool = False, problem: str | None = None)
         min_votes=config.options.rules.min_votes,
         audit_share=config.service.audit_share,
         counts=listing.counts(live.stored.db, live.stored.id),
-        waiting=waiting,
-        needs_person=left,
+        waiting=live.desk.waiting,
+        needs_person=sum(map(state.left_by_all, open_keys(study))),
         no_human=sum(one.human_votes == 0 for one in settled),
         unsure=sum(not one.kept for one in settled),
         savings=_savings(state, settled),
         stated_error=float(np.mean([_stated(state, one) for one in settled])) if settled else None,
         audit=audited(checked),
         under_audit=under,
-        experts=_experts(state, loads, len(settled)),
+        experts=_experts(state, loads),
         learning=Learning(
             state.fits, state.learned, len(state.history), health.healthy, health.reasons, running, problem
         ),
@@ -123,10 +116,12 @@ def board(live: LiveStudy, *, running: bool = False, problem: str | None = None)
 
 
 def _audits(state: State, target: Target) -> tuple[list[Checked], int]:
-    """Audited cases whose whole panel has voted, and how many have not."""
+    """Audited cases whose whole panel has voted, and on how many it still does."""
     checked, under = [], 0
     for key, would_be in state.audits.items():
-        if would_be is None or state.settling(key) is None:
+        if would_be is None:  # which are drawn is not told before
+            continue
+        if state.settling(key) is None:
             under += 1
             continue
         shares = target.forced(state.known(key).vote_row(), state.known(key).unasked)
@@ -158,7 +153,7 @@ def _savings(state: State, settled: list[Settled]) -> Savings:
     return Savings(len(settled), votes, panel_votes, cost, panel_cost, share)
 
 
-def _experts(state: State, loads: dict[str, int], settled: int) -> tuple[ExpertLine, ...]:
+def _experts(state: State, loads: dict[str, int]) -> tuple[ExpertLine, ...]:
     cast: Counter[int] = Counter()
     for place in state.places.values():
         case = place if isinstance(place, Case) else state.history.cases[place]
@@ -171,7 +166,6 @@ def _experts(state: State, loads: dict[str, int], settled: int) -> tuple[ExpertL
             name=name,
             cost=state.panel.costs[h],
             votes=cast[h],
-            share=cast[h] / settled if settled else 0.0,
             open=loads[name],
             passed=passed[name],
             away=h in state.away,

@@ -24,8 +24,9 @@ from quorate.core.rules import Rules
 from quorate.data.synthetic import simulate
 from quorate.data.table import Table
 from quorate.errors import NotFoundError, QuorateError
+from quorate.service.arrivals import Arrival
 from quorate.service.hall import Hall
-from quorate.service.live import Arrival, LiveStudy
+from quorate.service.live import LiveStudy
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.study.study import Study
 

@@ -26,6 +26,7 @@ class Desk:
     _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # experts by case
     _waiting: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by case: the experts it waits for
     _unseen: dict[str, None] = field(default_factory=dict)  # those of them that were not looked at yet
+    _poor: dict[str, None] = field(default_factory=dict)  # cases that wait for money to come back
 
     def sync(self, state: State, key: str) -> None:
         """Take in what a state says of one case."""
@@ -42,7 +43,7 @@ class Desk:
 
     def sync_all(self, state: State) -> None:
         """Begin anew from a state."""
-        self._open, self._asked, self._waiting, self._unseen = {}, {}, {}, {}
+        self._open, self._asked, self._waiting, self._unseen, self._poor = {}, {}, {}, {}, {}
         for key in state.asked:
             self.sync(state, key)
 
@@ -82,6 +83,7 @@ class Desk:
     def wait(self, key: str, experts: tuple[str, ...]) -> None:
         """A case waits until one of some experts can be asked; one that waits already keeps its turn."""
         self._unseen.pop(key, None)
+        self._poor.pop(key, None)
         if experts:
             self._waiting[key] = experts
         else:
@@ -92,6 +94,16 @@ class Desk:
         self.wait(key, experts)
         self._unseen[key] = None
 
+    def wait_for_money(self, key: str) -> None:
+        """A case waits until money that is promised to others is spent, or comes back."""
+        self.wait(key, ())
+        self._poor[key] = None
+
+    def poor(self) -> tuple[str, ...]:
+        """The cases that wait for money: to be looked at again."""
+        found, self._poor = tuple(self._poor), {}
+        return found
+
     def unseen(self) -> str | None:
         """The first case that waits to be looked at."""
         return next(iter(self._unseen), None)
@@ -99,10 +111,6 @@ class Desk:
     def waits_for(self, key: str) -> tuple[str, ...]:
         """The experts that a case waits for."""
         return self._waiting.get(key, ())
-
-    def is_left(self, key: str) -> bool:
-        """Whether nobody is asked about an open case, and it waits for nobody: everyone has let it pass."""
-        return not self.asked(key) and not self.waits(key)
 
     def waits(self, key: str) -> bool:
         """Whether a case waits for somebody to have time."""

@@ -85,32 +85,40 @@ class Gallery:
 
     hall: Hall
     clock: Callable[[], float] = time.monotonic
-    _scenes: dict[str, Scene] = field(default_factory=dict, init=False)
-    _counts: dict[str, Count] = field(default_factory=dict, init=False)
+    _scenes: dict[int, Scene] = field(default_factory=dict, init=False)  # by number: a name may pass to another study
+    _counts: dict[int, Count] = field(default_factory=dict, init=False)
     _counting: threading.Lock = field(default_factory=threading.Lock, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)  # matplotlib draws one thing at a time
 
     def board(self, study: str) -> Board:
         """A study at a glance; of a moment ago if counting takes long. Whether it is of now, its version tells."""
-        version = self.hall.study(study).version
+        live = self.hall.study(study)
         with self._counting:
-            found = self._counts.get(study)
-            if found is None or (found.board.version != version and self.clock() - found.at >= COUNTING * found.took):
+            found = self._counts.get(live.stored.id)
+            if found is None or (
+                found.board.version != live.version and self.clock() - found.at >= COUNTING * found.took
+            ):
                 begun = time.perf_counter()
                 board = self.hall.board(study)
-                found = self._counts[study] = Count(board, self.clock(), time.perf_counter() - begun)
+                found = self._counts[live.stored.id] = Count(board, self.clock(), time.perf_counter() - begun)
         worker = self.hall.worker
         now = replace(found.board.learning, running=worker.busy(study), problem=worker.problem(study))
         return replace(found.board, learning=now)
 
     def scene(self, study: str) -> Scene:
         """The plots of a study; those of a moment ago while they are fresh."""
-        version = self.hall.study(study).version
+        live = self.hall.study(study)
+        version = live.version
         with self._lock:
-            found = self._scenes.get(study)
+            found = self._scenes.get(live.stored.id)
             if found is None or (found.version != version and not self._fresh(found)):
-                found = self._scenes[study] = Scene(version, self.clock(), drawings_of(self.hall, self.board(study)))
+                found = self._scenes[live.stored.id] = Scene(
+                    version, self.clock(), drawings_of(self.hall, self.board(study))
+                )
             return found
+
+    def _aged(self, count: Count) -> bool:
+        return self.clock() - count.at >= COUNTING * count.took
 
     def _fresh(self, scene: Scene) -> bool:
         return self.clock() - scene.at < max(FRESH, SHARE * scene.took)

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 
 from quorate.reporting.files import cell, joined
-from quorate.service.views import CaseLine, case_line
+from quorate.service.views import CaseLine, case_line, is_known
 from quorate.storage import listing
 from quorate.storage.studies import StoredStudy
 
@@ -53,7 +53,7 @@ def rows(stored: StoredStudy) -> Iterator[Row]:
     """A row a case, in the order they came."""
     study = copy.copy(stored.study)  # a state that nothing changes any more
     for record in listing.stream(stored.db, stored.id):
-        if record.key in study.state.places:
+        if is_known(record, study):
             yield export_row(case_line(record, study))
 
 

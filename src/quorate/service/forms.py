@@ -11,7 +11,7 @@ from quorate.core.case import Show
 from quorate.core.panel import Panel
 from quorate.core.rules import Guard, Rules
 from quorate.errors import InputError
-from quorate.service.live import Arrival
+from quorate.service.arrivals import Arrival
 from quorate.service.problems import KINDS
 from quorate.storage.addresses import LONGEST_KEY, LONGEST_NAME, PART, STUDY
 from quorate.storage.config import ServiceSettings, StudyConfig
@@ -123,6 +123,11 @@ class StudyIn(Form):
             raise InputError(
                 "min_votes is 0, so cases may settle that no person has seen; send no_human_accepted: true if that is "
                 "meant, or a min_votes of at least 1"
+            )
+        if self.budget is not None and not self.no_human_accepted:
+            raise InputError(
+                "budget: once it is spent nobody can be asked, and cases settle that no person has seen; send "
+                "no_human_accepted: true if that is meant, or no budget"
             )
         rules = Rules(
             min_votes=self.min_votes,

@@ -26,10 +26,11 @@ def content_policy(image_origins: Sequence[str] = ()) -> str:
     >>> "img-src 'self' https://pacs.example;" in content_policy(["https://pacs.example"])
     True
     """
-    for origin in image_origins:
+    origins = [origin.removesuffix("/") for origin in image_origins]
+    for origin in origins:
         if not ORIGIN.fullmatch(origin):
             raise SettingsError(f"image origin {origin!r} is no origin; expected one such as https://images.example")
-    images = " ".join(("'self'", *image_origins))
+    images = " ".join(("'self'", *origins))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; font-src 'self'; "
         "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"

@@ -9,33 +9,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from quorate.core.case import Show
 from quorate.core.decision import Decision, Query, Settle
 from quorate.core.forecast import Forecast
 from quorate.core.protocols import Predictor
 from quorate.errors import NotFoundError, StaleJournalError, StudyError
+from quorate.service.arrivals import Arrival, check_same
 from quorate.service.desk import Desk, Question
 from quorate.service.importing import PastCase
+from quorate.storage.records import key_of
 from quorate.storage.studies import StoredStudy
 from quorate.study.method import Job
 from quorate.study.study import Study
-from quorate.study.verbs import Probabilities
 
 Answer = TypeVar("Answer")
 TRIES = 5
 """How often a change is tried again when other programs write to the same study meanwhile."""
+ROUNDING = 1e-9
+"""What sums of costs may be off by."""
 REFILLS = 20
 """Most cases that are handed out in one go, so that nobody waits long for the lock."""
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A case as it comes in."""
-
-    key: str
-    probabilities: Probabilities
-    available: tuple[str, ...] | None = None
-    show: Show | None = None
 
 
 @dataclass(frozen=True)
@@ -60,6 +52,7 @@ class LiveStudy:
     _desks: Mapping[str, tuple[Question, ...]] = field(
         default_factory=dict, init=False, repr=False
     )  # as they were then
+    _moved: set[str] = field(default_factory=set, init=False, repr=False)  # cases that other programs touched
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -84,10 +77,10 @@ class LiveStudy:
     def follow(self) -> bool:
         """Take in what other programs wrote to the study; says whether there was anything."""
         with self._lock:
-            if not self.stored.refresh():
+            if not self._catch_up():
                 return False
-            self._index()
             self._announce(frozenset(self.study.panel.experts))
+            self._go_on()
         self.wake()
         return True
 
@@ -124,7 +117,7 @@ class LiveStudy:
             new = []
             for arrival in arrivals:
                 if arrival.key in study.state.places:
-                    self._check_same(arrival)
+                    check_same(self.stored, arrival)
                     continue
                 study.open(
                     arrival.key,
@@ -133,30 +126,14 @@ class LiveStudy:
                     show=arrival.show,
                 )
                 new.append(arrival.key)
+            for key in new:
+                self.desk.arrive(key, study.experts)
             return new
 
         with self._lock:
-            new = self._write(act, ())
-            for key in new:
-                self.desk.arrive(key, self.study.experts)
+            new = self._write(act, [one.key for one in arrivals if one.key not in self.study.state.places])
         self.refill()
         return new
-
-    def _check_same(self, arrival: Arrival) -> None:
-        study = self.study
-        known = study.state.known(arrival.key)
-        panel = study.panel
-        rows = {name: row for name, row in zip(panel.classifiers, known.probabilities, strict=True) if row is not None}
-        given = {name: row for name, row in arrival.probabilities.items() if row is not None}
-        same = rows.keys() == given.keys() and all(
-            len(row) == len(given[name]) and all(abs(a - b) < 1e-3 for a, b in zip(row, given[name], strict=True))
-            for name, row in rows.items()
-        )
-        if not same:
-            raise StudyError(
-                f"case {arrival.key!r} exists already in study {self.name!r} with other probabilities; "
-                "each case needs its own key"
-            )
 
     def vote(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
         """An expert votes; the same vote twice is one vote. What follows from it is kept with it, or neither.
@@ -187,13 +164,19 @@ class LiveStudy:
         def act(study: Study) -> None:
             self._check_cast(key, expert)
             study.correct(key, expert, None)
-            case = study.state.open_case(key)
-            on_panel = case is not None and case.available[study.panel.expert(expert)]  # who has retired is not
-            if again and on_panel and not self._is_away(expert):
+            if again and self._can_be_asked(key, expert):
                 study.lease(key, expert, until=self.clock() + self.stored.config.service.lease_seconds)
             self._advance(key)
 
         self._write(act, [key])
+
+    def _can_be_asked(self, key: str, expert: str) -> bool:
+        """Whether an expert who has no vote on a case can be asked for it: present, on its panel, and affordable."""
+        study, who = self.study, self.study.panel.expert(expert)
+        case = study.state.open_case(key)
+        if case is None or not case.available[who] or who in study.state.away:  # who has retired is on no panel
+            return False
+        return study.panel.costs[who] <= study.method.rules.purse(study.left)
 
     def _check_cast(self, key: str, expert: str) -> None:
         """Refuse a vote that is not there, in words that tell nobody of other votes, or of cases."""
@@ -333,6 +316,8 @@ class LiveStudy:
                 study.lease(key, *step.batch, until=until, why=step)
                 self.desk.sync(study.state, key)  # further cases of the same change find these desks fuller
                 self.desk.wait(key, ())
+            elif step.reason == "budget" and not step.pending:
+                self.desk.wait_for_money(key)
             else:
                 self.desk.wait(key, step.away)
             return
@@ -342,6 +327,7 @@ class LiveStudy:
     def _write(self, act: Callable[[Study], Answer], keys: Sequence[str]) -> Answer:
         """Run a change in one transaction, then say that it happened; where it fails, nothing has."""
         with self._lock:
+            promised = self.study.state.promised
             asked = {key: self.desk.experts_of(key) for key in keys}
             waited = {key: self.desk.waits_for(key) for key in keys}
             try:
@@ -355,10 +341,30 @@ class LiveStudy:
                 self.desk.sync(self.study.state, key)
             if not alone:
                 self._index()
+            if self.study.state.promised < promised - ROUNDING:  # spent, or left for others
+                for key in self.desk.poor():
+                    self.desk.arrive(key, self.study.experts)
             self._announce(self._touched(asked) if alone else frozenset(self.study.panel.experts))
+            self._go_on()
             self.more = self._to_hand_out() is not None
         self.wake()
         return answer
+
+    def _catch_up(self) -> bool:
+        """Take in what other programs wrote, and remember which cases they touched; says whether there was anything."""
+        seen = self.stored.journal.seen[0]
+        if not self.stored.refresh():
+            return False
+        self._moved.update(filter(None, (key_of(event) for _, _, event in self.stored.journal.since(seen))))
+        self._index()
+        return True
+
+    def _go_on(self) -> None:
+        """What follows from what others did to cases that somebody is asked about; all others wait to be handed out."""
+        while self._moved:
+            key = self._moved.pop()
+            if self.study.state.waiting(key).pending:
+                self._write(lambda _, key=key: self._advance(key), [key])  # type: ignore[misc]
 
     def _tried(self, act: Callable[[Study], Answer]) -> tuple[Answer, bool]:
         """Run a change, again if another program was first; says whether none was."""
@@ -367,8 +373,7 @@ class LiveStudy:
                 with self.stored.batch():
                     return act(self.study), attempt == 0
             except StaleJournalError:
-                self.stored.refresh()
-                self._index()
+                self._catch_up()
         with self.stored.batch():
             return act(self.study), False
 

@@ -126,6 +126,10 @@ class StudyForm:
             self.errors["experts"] = "expected at least one expert, one a line"
         if values["min_votes"] == 0 and not values["no_human_accepted"]:
             self.errors["min_votes"] = "with 0, cases may settle that no person has seen: tick the box if that is meant"
+        if values["budget"] is not None and not values["no_human_accepted"]:
+            self.errors["budget"] = (
+                "once it is spent, cases settle that no person has seen: tick the box under Oversight if that is meant"
+            )
 
     def _blame(self, name: str, message: str | None) -> None:
         shown = {"lease_seconds": "lease_hours", "costs": "experts", "no_human_accepted": "min_votes"}.get(name, name)

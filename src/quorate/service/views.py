@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from quorate.core.case import Case, Show
@@ -91,7 +91,7 @@ class AnswerView:
 
     expert: str
     vote: str | None
-    how: str  # asked, voted, passed, abstained or withdrawn
+    how: str  # asked, voted, passed, recalled, abstained or withdrawn
     at: str
 
 
@@ -207,7 +207,8 @@ def next_view(decision: Decision) -> NextView:
     if isinstance(decision, Settle):
         return NextView("settle", (), decision.reason, None, {})
     awaited = (*decision.pending, *decision.away)
-    return NextView("wait" if awaited else "person", awaited, decision.reason, None, {})
+    person = not awaited and decision.reason != "budget"
+    return NextView("person" if person else "wait", awaited, decision.reason, None, {})
 
 
 def case_line(record: CaseRecord, study: Study) -> CaseLine:
@@ -262,14 +263,27 @@ def _would_be(event: Audited | None) -> DecisionView | None:
 
 
 def case_lines(live: LiveStudy, records: Iterable[CaseRecord]) -> list[CaseLine]:
-    """Rows of the read table by names."""
-    return live.read(lambda study: [case_line(record, study) for record in records])
+    """Rows of the read table by names; those of cases and people that another program brought are followed first."""
+    found = list(records)
+    if not live.read(lambda study: all(is_known(record, study) for record in found)):
+        live.follow()
+    return live.read(lambda study: [case_line(record, study) for record in found if is_known(record, study)])
+
+
+def is_known(record: CaseRecord, study: Study) -> bool:
+    """Whether a study knows a case, and everyone who was asked about it."""
+    people = len(study.panel.experts)
+    return record.key in study.state.places and all(one.expert < people for one in record.asked)
 
 
 def case_view(live: LiveStudy, key: str) -> CaseView:
     """All there is to know about a case."""
+    if not live.read(lambda study: key in study.state.places):
+        live.follow()
     known = live.read(lambda study: key in study.state.places)
     record = listing.find(live.stored.db, live.stored.id, key) if known else None
+    if record is not None and not live.read(lambda study: is_known(record, study)):
+        live.follow()
     if record is None:
         raise NotFoundError(f"no case {key!r} in study {live.name!r}")
     told = listing.timeline(live.stored.db, live.stored.id, key)
@@ -287,7 +301,7 @@ def case_view(live: LiveStudy, key: str) -> CaseView:
             would_be=_would_be(record.would_be),
             forecast=None if record.state == "imported" else forecast_view(expected[0]),
             next=None if expected[1] is None else next_view(expected[1]),
-            story=tuple(_step(at, event, panel) for _, at, event in told),
+            story=_story([(at, event) for _, at, event in told], panel),
         )
 
     return live.read(look)
@@ -296,6 +310,18 @@ def case_view(live: LiveStudy, key: str) -> CaseView:
 def _probabilities(case: Case, panel: Panel) -> dict[str, dict[str, float]]:
     rows = zip(panel.classifiers, case.probabilities, strict=False)
     return {name: dict(zip(panel.classes, row, strict=True)) for name, row in rows if row is not None}
+
+
+def _story(told: Sequence[tuple[str, Event]], panel: Panel) -> tuple[StepView, ...]:
+    """What happened to a case, step by step; a question that is taken off a desk once it has settled did not lapse."""
+    steps, settled = [], False
+    for at, event in told:
+        step = _step(at, event, panel)
+        if settled and isinstance(event, Expired):
+            step = replace(step, what="recalled", said=f"the answer of {step.expert} was not needed any more")
+        steps.append(step)
+        settled = isinstance(event, Settled) or (settled and not isinstance(event, Reopened))
+    return tuple(steps)
 
 
 def _step(at: str, event: Event, panel: Panel) -> StepView:

@@ -10,7 +10,7 @@ from quorate import assembly
 from quorate.assembly import Options, read_target
 from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor, Target
-from quorate.core.rules import Rules
+from quorate.core.rules import NO_RULES, Rules
 from quorate.core.target import Votes
 from quorate.errors import InputError, TargetError
 from quorate.storage.addresses import check_names
@@ -39,8 +39,8 @@ def create_study(
 ) -> Study:
     """A new study; one with a journal is rebuilt from it, and the same questions come out.
 
-    `storage` is the URL of a database that keeps it (`open_study` goes on from there); unless `options` say otherwise,
-    every case of such a study is seen by a person, as in the service. `learned`, if it was kept, is
+    `storage` is the URL of a database that keeps it (`open_study` goes on from there); unless `options`
+    name rules, every case of such a study is seen by a person, as in the service. `learned`, if it was kept, is
     what was in force at the journal's end; else all fits are run again.
 
     >>> panel = Panel(["normal", "abnormal"], ["ann", "ben", "cho"], ["densenet"])
@@ -69,7 +69,9 @@ def create_study(
     from quorate.storage.config import StudyConfig
     from quorate.storage.database import Database
 
-    chosen = replace(options or Options(rules=SEEN), max_error=max_error)
+    chosen = replace(options or Options(), max_error=max_error)
+    if chosen.rules is NO_RULES:  # none were named
+        chosen = replace(chosen, rules=SEEN)
     config = StudyConfig(panel, chosen, _name_of(target, panel), seed)
     config.plan()  # what is wrong with it is said before a file is made
     check_names(name, panel.experts)

@@ -24,7 +24,7 @@ from quorate.study.events import (
 )
 
 CaseState = Literal["open", "settled", "imported"]
-How = Literal["asked", "voted", "passed", "abstained", "withdrawn"]
+How = Literal["asked", "voted", "passed", "recalled", "abstained", "withdrawn"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,8 @@ def _followed(record: CaseRecord, event: Event, at: str) -> CaseRecord:
         case Leased(_, expert):
             return replace(record, asked=(*record.asked, Answer(expert, None, "asked", at)))
         case Expired(_, expert):
-            return replace(record, asked=_answered(record, Answer(expert, None, "passed", at)))
+            how: How = "passed" if record.state == "open" else "recalled"  # nobody needs it any more
+            return replace(record, asked=_answered(record, Answer(expert, None, how, at)))
         case Abstained(_, expert):
             return replace(record, asked=_answered(record, Answer(expert, None, "abstained", at)))
         case Voted(_, expert, vote) | Amended(_, expert, vote):

@@ -66,8 +66,20 @@ class KeptStudy(Study):
             learned=learned,
             keeper=keeper,
         )
+        self._config, self._kept = config, (journal, keeper)
         self._created_at = created_at
         self._audit_share = config.service.audit_share
+
+    def refresh(self) -> int:
+        """Take in what other programs have written to the study since; says how many events that were."""
+        journal, keeper = self._kept
+        stored = StoredStudy(
+            journal.db, journal.study_id, self.name, self._created_at, self._config, journal, keeper, self
+        )
+        found = stored.refresh()
+        if stored.study is not self:  # it was loaded anew, since what others had learned is lost
+            self.__dict__.update(stored.study.__dict__)
+        return found
 
     def drawn(self, key: str) -> bool:
         """Whether a case is audited: drawn by the study's seed and its key, so that nobody can know or choose."""

@@ -94,13 +94,21 @@ class State:
         """Who was asked about a case and has not voted, by name."""
         return self.asked.get(key, NOBODY)
 
+    def left_by_all(self, key: str) -> bool:
+        """Whether a case is open, and everyone who has not voted on it has let it pass."""
+        case, passed = self.open_case(key), self.waiting(key).passed
+        return case is not None and all(self.panel.experts[h] in passed for h in case.unasked)
+
     def settling(self, key: str) -> Settled | None:
         """How a case settled, if it has."""
         return self.settled.get(key)
 
     def audit_due(self, key: str) -> bool:
-        """Whether a case is audited and what it would have settled as is not known yet."""
-        return key in self.audits and self.audits[key] is None
+        """Whether a case is audited and what it would have settled as is not known yet.
+
+        It never is of one that everyone was asked about before: nobody would have stopped there.
+        """
+        return key in self.audits and self.audits[key] is None and key not in self.whole
 
     @property
     def outdated(self) -> bool:
@@ -177,7 +185,11 @@ def _with_panel(state: State, event: OfPanel) -> State:
 
 
 def _awaiting(state: State, event: Leased | Expired) -> State:
-    """The state after an expert was asked, or let it pass; who is away only leaves it, for others or later."""
+    """The state after an expert was asked, or let it pass.
+
+    Whoever is away only leaves it, for others or later, and a vote that a settled case no longer needs was let pass by
+    nobody.
+    """
     name = state.panel.experts[event.expert]
     if isinstance(event, Leased):
         before = state.waiting(event.key)
@@ -185,7 +197,7 @@ def _awaiting(state: State, event: Leased | Expired) -> State:
         promised = state.promised + state.panel.costs[event.expert]
         return replace(state, asked=state.asked.plus(event.key, after), promised=promised)
     state = _answered(state, event.key, event.expert)
-    if event.expert in state.away:
+    if event.expert in state.away or state.open_case(event.key) is None:
         return state
     before = state.waiting(event.key)
     return replace(state, asked=state.asked.plus(event.key, replace(before, passed=(*before.passed, name))))

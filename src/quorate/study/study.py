@@ -100,6 +100,10 @@ class Study:
         if learned is not None:
             self._predictor, self._stand_in = learned, None
 
+    def refresh(self) -> int:
+        """Take in what other programs have written, which they can where a study is in a database; how many events."""
+        return 0
+
     @property
     def state(self) -> State:
         """Everything the journal comes to, as a value."""
@@ -165,7 +169,7 @@ class Study:
         if settled is None:
             return False
         forced = self.target.forced(case.vote_row(), case.unasked)
-        return forced is not None and forced[self.target.outcomes.index(settled.outcome)] == 0
+        return forced is not None and bool(forced[self.target.outcomes.index(settled.outcome)] == 0)
 
     def open(
         self,
@@ -245,6 +249,7 @@ class Study:
             stopper=self.method.stopper,
             rules=rules.whole() if case.key in state.whole else rules,
             left=self.left,
+            promised=state.promised,
             asked=replace(state.waiting(case.key), away=away),
             in_flight=self.method.in_flight,
             cost_blind=self.method.cost_blind,
@@ -345,7 +350,8 @@ class Study:
         if isinstance(decision, Query):
             raise StudyError(f"case {key!r} cannot settle yet: expert {decision.expert!r} should be asked")
         if not isinstance(decision, Settle):
-            awaited = ", ".join((*decision.pending, *decision.away)) or "somebody who votes; reopen it to ask again"
+            nobody = "money" if decision.reason == "budget" else "somebody who votes; reopen it to ask again"
+            awaited = ", ".join((*decision.pending, *decision.away)) or nobody
             raise StudyError(f"case {key!r} cannot settle yet: it waits for {awaited}")
         event = settled(decision, audit=self._state.audit_due(key))
         self._append(event)

@@ -255,12 +255,15 @@ class Verbs:
         return self.panel.expert(expert) in {who for who, _ in counted}
 
     def reopen(self, key: str, *, whole: bool = False, more: int = 1) -> Reopened:
-        """A settled case is asked about again, or an open one of everyone."""
+        """A settled case is asked about again, so is one that everyone has let pass, or an open one of everyone."""
         votes = len(self.known_case(key).votes) + more
-        asked_on = whole and self.state.open_case(key) is not None
+        asked_on = self.state.open_case(key) is not None and (whole or self.state.left_by_all(key))
         if self.state.settling(key) is None and not asked_on:
             state = "is open" if self.state.open_case(key) is not None else "was imported"
-            raise StudyError(f"case {key!r} {state} and cannot be reopened; expected one that has settled")
+            raise StudyError(
+                f"case {key!r} {state} and cannot be reopened; expected one that has settled, or an open one to be "
+                "asked of the whole panel"
+            )
         return Reopened(key, whole, votes)
 
 

@@ -113,3 +113,10 @@ def test_a_cluster_that_does_not_answer_is_named(quorate: Program) -> None:
     done = quorate("serve", "--port", "0", "--cluster", "tcp://127.0.0.1:1")
     assert done.returncode == 1
     assert "no Dask scheduler answers at 'tcp://127.0.0.1:1'" in done.stderr
+
+
+def test_an_origin_that_is_none_is_named(quorate: Program) -> None:
+    done = quorate("serve", "--db", "sqlite:///q.db", "--port", "0", "--image-origin", "images.example")
+    assert done.returncode == 2
+    assert "image origin 'images.example' is no origin; expected one such as https://" in done.stderr
+    assert "quorate is at" not in done.stdout

@@ -102,9 +102,19 @@ def test_numbers_that_take_long_to_count_are_kept_longer(place: House) -> None:
     gallery = Gallery(place.hall, clock=lambda: now[0])
     gallery.board("heart")
     settle(live, "a")
-    gallery._counts["heart"] = Count(gallery._counts["heart"].board, at=0.0, took=1.0)
+    gallery._counts[live.stored.id] = Count(gallery._counts[live.stored.id].board, at=0.0, took=1.0)
     now[0] = COUNTING - 1
     assert gallery.board("heart").counts["settled"] == 0
     now[0] = COUNTING + 1
     assert gallery.board("heart").counts["settled"] == 1
     assert gallery.board("heart").version == live.version
+
+
+def test_a_new_study_of_an_old_name_has_its_own_numbers(place: House) -> None:
+    place.study()
+    gallery = Gallery(place.hall)
+    before = gallery.board("heart")
+    place.hall.delete("heart")
+    place.study(experts=("xia", "yan"))
+    after = gallery.board("heart")
+    assert [one.name for one in after.experts] == ["xia", "yan"] != [one.name for one in before.experts]

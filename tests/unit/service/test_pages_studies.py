@@ -47,6 +47,7 @@ def test_a_study_is_created_with_everything_that_was_filled_in(place: House, man
         max_open="7",
         in_flight="2",
         budget="500",
+        no_human_accepted="yes",
         guard_votes_1="2",
         guard_class_1="abnormal",
         guard_above_1="30",

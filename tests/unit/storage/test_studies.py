@@ -10,8 +10,17 @@ from sqlalchemy import update
 import quorate
 from quorate.assembly import Options
 from quorate.core.protocols import Target
+from quorate.core.rules import Rules
 from quorate.core.target import FunctionTarget, parse_target
-from quorate.errors import InputError, MissingExtraError, NotFoundError, SettingsError, StudyError, TargetError
+from quorate.errors import (
+    InputError,
+    MissingExtraError,
+    NotFoundError,
+    SettingsError,
+    StaleJournalError,
+    StudyError,
+    TargetError,
+)
 from quorate.storage import extra, studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
@@ -91,8 +100,20 @@ class TestPublicWay:
         with Database.open(url) as db:
             assert db.verify() == []
             assert studies.load(db, "cxr").config == StudyConfig(
-                PANEL, replace(LEARNING.options, max_error=0.03), seed=3
-            )
+                PANEL, replace(LEARNING.options, max_error=0.03, rules=Rules(min_votes=1)), seed=3
+            ), "where no rules are named, a person sees every case"
+
+    def test_what_others_wrote_is_taken_in(self, url: str) -> None:
+        study = quorate.create_study(PANEL, name="cxr", storage=url, options=COUNTING.options)
+        other = quorate.open_study("cxr", storage=url)
+        study.open("c1", {"net": [0.5, 0.5]})
+        with pytest.raises(StaleJournalError, match="refresh it"):
+            other.open("c2", {"net": [0.5, 0.5]})
+        assert other.refresh() == 1
+        other.open("c2", {"net": [0.5, 0.5]})
+        assert [*other.state.places] == ["c1", "c2"]
+        assert (study.refresh(), study.refresh()) == (1, 0)
+        assert study.state == other.state
 
     def test_nothing_is_stored_without_storage(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)

@@ -105,8 +105,10 @@ window.quorate = (() => {
     const least = document.querySelector("[data-least]");
     if (least) {
       const warning = document.getElementById("no-human");
-      const look = () => { warning.hidden = least.value.trim() !== "0"; };
+      const budget = document.getElementById("budget");
+      const look = () => { warning.hidden = least.value.trim() !== "0" && budget.value.trim() === ""; };
       least.addEventListener("input", look);
+      budget.addEventListener("input", look);
       look();
     }
   }
