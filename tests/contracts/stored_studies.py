@@ -209,6 +209,33 @@ class StudiesContract(DatabaseFixtures):
         votes = {case.key: dict(case.votes) for case in stored.study.history}
         assert {record.key: record.votes for record in learnable} == votes
 
+    def test_the_read_table_counts_what_others_wrote_and_nothing_that_failed(
+        self, db: Database, stored: StoredStudy, url: str
+    ) -> None:
+        stored.study.open("a", {"net": [0.5, 0.5]})
+        stored.study.tell("a", "ann", "normal")
+        with Database.open(url) as others:
+            beside = studies.load(others, stored.name)
+            beside.study.tell("a", "ben", "abnormal")
+        assert stored.refresh() == 1
+
+        def undone() -> None:
+            with stored.batch():
+                stored.study.tell("a", "cho", "abnormal")
+                assert len(stored.journal) == len(list(stored.journal))  # written, and not committed
+                raise RuntimeError("undone")
+
+        with pytest.raises(RuntimeError, match="undone"):
+            undone()
+        with stored.batch():
+            stored.study.tell("a", "cho", "normal")
+            assert len(stored.journal) == len(list(stored.journal))
+            stored.study.withdraw("a", "ann")
+        record = listing.find(db, stored.id, "a")
+        assert record is not None
+        assert record.votes == {1: 1, 2: 0}
+        assert db.verify() == []
+
     def test_pages_counts_and_timelines(self, stored: StoredStudy) -> None:
         lived(stored.study)
         db, id_ = stored.db, stored.id

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from quorate.core.case import Show
 from quorate.errors import StudyError
-from quorate.storage import listing
 from quorate.storage.studies import StoredStudy
 from quorate.study.verbs import Probabilities
 
@@ -38,7 +37,7 @@ def check_same(stored: StoredStudy, arrival: Arrival) -> None:
             f"case {key!r} exists already in study {stored.name!r} with other probabilities; "
             "each case needs its own key"
         )
-    if arrival.show is not None and arrival.show != listing.shown(stored.db, stored.id, [key])[key]:
+    if arrival.show is not None and arrival.show != stored.shown([key])[key]:
         raise StudyError(
             f"case {key!r} exists already in study {stored.name!r} and shows something else; what experts are shown "
             "cannot be changed, open it under another key"

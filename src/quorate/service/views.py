@@ -166,7 +166,7 @@ def moment(seconds: float | None) -> str | None:
 def inbox(live: LiveStudy, expert: str, *, most: int | None = None) -> InboxView:
     """An expert's desk, or the oldest questions on it."""
     questions = live.questions(expert)[:most]
-    shown = listing.shown(live.stored.db, live.stored.id, [question.case for question in questions])
+    shown = live.stored.shown([question.case for question in questions])
 
     def look(study: Study) -> InboxView:
         panel, who = study.panel, study.panel.expert(expert)

@@ -83,10 +83,6 @@ class Database:
     @contextmanager
     def glancing(self) -> Iterator[Connection]:
         """A connection for a single look, which needs no transaction of its own: several looks see several moments."""
-        if self.is_sqlite:
-            with self.reading() as connection:
-                yield connection
-            return
         with self._saying("read"), self._engines.glancer.connect() as connection:
             yield connection
 

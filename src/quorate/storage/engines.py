@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.engine import URL, Engine, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import QueuePool
 
@@ -32,8 +32,8 @@ class Engines:
 
     def close(self) -> None:
         """End all connections."""
-        self.reader.dispose()
-        self.writer.dispose()
+        for engine in (self.reader, self.writer, self.glancer):
+            engine.dispose()
 
 
 def said(url: URL) -> str:
@@ -72,9 +72,10 @@ def engines_of(url: URL, *, create: bool) -> Engines:
     if url.drivername == "postgresql+psycopg":
         return _postgresql(url)
     _file(Path(str(url.database)), said(url), create=create)
-    reader = _sqlite(url, begin="BEGIN", size=CONNECTIONS)
-    event.listen(reader, "connect", _reading_only)
-    return Engines(True, reader, _sqlite(url, begin="BEGIN IMMEDIATE", size=1), reader)
+    reader, glancer = _sqlite(url, begin="BEGIN", size=CONNECTIONS), _sqlite(url, begin=None, size=CONNECTIONS)
+    for engine in (reader, glancer):
+        event.listen(engine, "connect", _reading_only)
+    return Engines(True, reader, _sqlite(url, begin="BEGIN IMMEDIATE", size=1), glancer)
 
 
 def _file(path: Path, url: str, *, create: bool) -> None:
@@ -91,7 +92,8 @@ def _file(path: Path, url: str, *, create: bool) -> None:
         raise InputError(f"{url}: cannot make the file {str(path)!r}: {error.strerror}") from None
 
 
-def _sqlite(url: URL, *, begin: str, size: int) -> Engine:
+def _sqlite(url: URL, *, begin: str | None, size: int) -> Engine:
+    """Connections of one kind, by how their transactions begin; None where a statement is one by itself."""
     engine = create_engine(
         url,
         poolclass=QueuePool,
@@ -107,10 +109,8 @@ def _sqlite(url: URL, *, begin: str, size: int) -> Engine:
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
 
-    @event.listens_for(engine, "begin")
-    def start(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    if begin is not None:
+        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
     return engine
 
 

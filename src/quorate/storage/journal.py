@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from quorate.errors import InputError, NotFoundError, StaleJournalError, StudyError
 from quorate.storage.chain import Clock, linked, now, stamp
 from quorate.storage.codec import event_from_text, event_to_text
+from quorate.storage.open_records import Draft, OpenRecords
 from quorate.storage.records import CaseRecord, from_row, key_of, record_after, to_row
 from quorate.storage.schema import CASES, EVENTS, STUDIES
 from quorate.study.events import Event, Imported, Opened
@@ -33,7 +34,12 @@ _LOCKED = (
     .with_for_update(key_share=True)  # SQLite has locked the whole database by then
 )
 _COUNT = select(STUDIES.c.count, STUDIES.c.head).where(STUDIES.c.id == bindparam("study"))
-_HEAD = update(STUDIES).where(STUDIES.c.id == bindparam("study")).values(count=bindparam("n"), head=bindparam("h"))
+_HEAD = (
+    update(STUDIES)
+    .where(STUDIES.c.id == bindparam("study"))
+    .where(STUDIES.c.count == bindparam("count_before"), STUDIES.c.head == bindparam("head_before"))
+    .values(count=bindparam("n"), head=bindparam("h"))
+)
 _READ = (
     select(EVENTS.c.number, EVENTS.c.at, EVENTS.c.kind, EVENTS.c.body)
     .where(EVENTS.c.study_id == bindparam("study"), EVENTS.c.number > bindparam("after"))
@@ -72,6 +78,7 @@ class SqlJournal:
             raise NotFoundError(f"there is no study number {study_id}; it may have been deleted")
         self.name: str
         self.name, self._count, self._head = found
+        self.records = OpenRecords()
         self._batch: _Batch | None = None
 
     def __len__(self) -> int:
@@ -101,18 +108,18 @@ class SqlJournal:
         with self.db.glancing() as connection:
             self._check(connection.execute(_COUNT, {"study": self.study_id}).one_or_none())
         with ExitStack() as held:
-            self._batch = begun = _Batch(self, lambda: self._locked(held.enter_context(self.db.writing())))
+            self._batch = begun = _Batch(self, lambda: held.enter_context(self.db.writing()))
             try:
                 yield
                 begun.flush()
             finally:
                 self._batch = None
         self._count, self._head = begun.count, begun.head
+        self.records.take(begun.draft.after)
 
-    def _locked(self, connection: Connection) -> Connection:
-        """A connection that has locked the study, which is as it was seen last."""
+    def lock(self, connection: Connection) -> None:
+        """Lock the study for a transaction; refused where it is not as it was seen last."""
         self._check(connection.execute(_LOCKED, {"study": self.study_id}).one_or_none())
-        return connection
 
     def _check(self, found: Sequence[Any] | None) -> None:
         if found is None:
@@ -181,6 +188,7 @@ class SqlJournal:
             return []
         events = [event for _, _, event in self._from(self._count, found[0])]
         self._count, self._head = found  # not before they were read, which may fail
+        self.records.forget()
         return events
 
     def return_to(self, seen: tuple[int, str]) -> None:
@@ -192,22 +200,24 @@ class _Batch:
     """Appended events that wait to be written together, and the records of their cases."""
 
     def __init__(self, journal: SqlJournal, begin: Callable[[], Connection]) -> None:
-        self._db = journal.db
+        self._journal = journal
+        self._begin = begin
         self.study_id = journal.study_id
         self.name = journal.name
-        self.count, self.head = journal.seen
-        self._begin = begin
+        self.count, self.head = self._written = journal.seen
         self._connection: Connection | None = None
         self._events: list[tuple[Event, str]] = []
         self._rows: list[dict[str, Any]] = []
+        self.draft = Draft(journal.records)
         self._stored: set[str] = set()  # cases that were in the read table before
         self._records: dict[str, CaseRecord] = {}
 
     @property
     def connection(self) -> Connection:
-        """That of the transaction, which begins when it is first needed."""
+        """That of the transaction, which begins and locks the study when it is first needed."""
         if self._connection is None:
             self._connection = self._begin()
+            self._journal.lock(self._connection)
         return self._connection
 
     def add(self, event: Event, at: str) -> None:
@@ -224,51 +234,72 @@ class _Batch:
         if len(self._rows) >= PAGE:
             self.flush()
 
-    def _read(self, connection: Connection) -> None:
-        """Read the records of cases that something has happened to."""
+    def _known(self) -> Iterator[CaseRecord]:
+        """The records, as they were, of cases that something has happened to."""
         happened = (key_of(event) for event, _ in self._events if not isinstance(event, Opened | Imported))
         keys = [key for key in dict.fromkeys(happened) if key is not None]
-        for first in range(0, len(keys), KEYS):
-            values = {"study": self.study_id, "cases": keys[first : first + KEYS]}
-            for row in connection.execute(_CASES, values).mappings():
-                self._stored.add(row["key"])
-                self._records[row["key"]] = from_row(row)
+        known = {key: self.draft.get(key) for key in keys}
+        yield from filter(None, known.values())
+        unknown = [key for key, record in known.items() if record is None]
+        for first in range(0, len(unknown), KEYS):
+            with self._looking() as connection:
+                values = {"study": self.study_id, "cases": unknown[first : first + KEYS]}
+                yield from map(from_row, connection.execute(_CASES, values).mappings().all())
+
+    @contextmanager
+    def _looking(self) -> Iterator[Connection]:
+        """A look at what is stored, which holds nobody up before the study is locked: changes are found then."""
+        if self._connection is not None:
+            yield self._connection
+            return
+        with self._journal.db.glancing() as connection:
+            yield connection
 
     def _fold(self) -> None:
         """Bring the records up to date."""
-        if self._connection is None:  # nobody is held up; what others change meanwhile is found when it is locked
-            with self._db.glancing() as connection:
-                self._read(connection)
-        else:
-            self._read(self._connection)
+        self._records = {record.key: record for record in self._known()}
+        self._stored = {*self._records}
         for event, at in self._events:
             key = key_of(event)
             after = record_after(self._records.get(key or ""), event, at)
             if key is not None and after is not None:
                 self._records[key] = after
 
+    def _advance(self) -> None:
+        """Let the study have the number and hash of the last event; that locks it too, where it is as it was."""
+        if self._connection is None:
+            self._connection = self._begin()
+        before = {"count_before": self._written[0], "head_before": self._written[1]}
+        values = {"study": self.study_id, "n": self.count, "h": self.head, **before}
+        if self._connection.execute(_HEAD, values).rowcount != 1:
+            self._journal.lock(self._connection)  # says why
+        self._written = self.count, self.head
+
     def flush(self) -> None:
         """Write what waits; it lasts once the transaction is committed."""
         if not self._rows:
             return
         self._fold()
+        self._advance()
         self.connection.execute(_APPEND, self._rows)
         new = [record for key, record in self._records.items() if key not in self._stored]
         if new:
             place = self.connection.execute(_PLACE, {"study": self.study_id}).scalar_one() or 0
-            rows = [to_row(replace(record, place=place + n)) for n, record in enumerate(new, start=1)]
+            new = [replace(record, place=place + n) for n, record in enumerate(new, start=1)]
             try:
-                self.connection.execute(_NEW_CASE, [{"study_id": self.study_id, **row} for row in rows])
+                self.connection.execute(_NEW_CASE, [{"study_id": self.study_id, **to_row(record)} for record in new])
             except IntegrityError:
                 keys = ", ".join(repr(record.key) for record in new[:3]) + (", ..." if len(new) > 3 else "")
                 raise StudyError(
                     f"study {self.name!r} has a case of one of these keys already: {keys}; each needs its own"
                 ) from None
-        old = [to_row(record) for key, record in self._records.items() if key in self._stored]
+        old = [record for key, record in self._records.items() if key in self._stored]
         if old:
-            named = [{f"new_{name}": row[name] for name in _COLUMNS} | {"case": row["key"]} for row in old]
+            rows = map(to_row, old)
+            named = [{f"new_{name}": row[name] for name in _COLUMNS} | {"case": row["key"]} for row in rows]
             self.connection.execute(_OLD_CASE, [{"study": self.study_id, **row} for row in named])
-        self.connection.execute(_HEAD, {"study": self.study_id, "n": self.count, "h": self.head})
+        for record in (*new, *old):
+            self.draft.put(record)
         self._events, self._rows, self._stored, self._records = [], [], set(), {}
 
 

@@ -18,6 +18,7 @@ from quorate.core.panel import Panel
 from quorate.core.protocols import Predictor
 from quorate.errors import InputError, NotFoundError, SettingsError, StaleJournalError, StudyError
 from quorate.models.stored import predictor_to_npz
+from quorate.storage import listing
 from quorate.storage.addresses import check_expert, check_key, check_names
 from quorate.storage.chain import Clock, now, origin, stamp
 from quorate.storage.codec import canonical, event_from_text, from_plain, plain, to_plain
@@ -138,6 +139,12 @@ class StoredStudy:
         except BaseException:
             self.study = before
             raise
+
+    def shown(self, keys: Sequence[str]) -> dict[str, Show | None]:
+        """What experts are shown of some cases; safe for many threads."""
+        kept = {key: self.journal.records.get(key) for key in keys}
+        read = listing.shown(self.db, self.id, [key for key, record in kept.items() if record is None])
+        return {key: read[key] if record is None else record.show for key, record in kept.items()}
 
     def tried(self, change: Callable[[KeptStudy], Answer]) -> Answer:
         """Make a change as one; where another program was first, take in what it did and make the change again."""
