@@ -15,6 +15,7 @@ from sqlalchemy.exc import DatabaseError
 from quorate.assembly import Options
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
+from quorate.errors import StorageError
 from quorate.service.arrivals import Arrival
 from quorate.storage.config import StudyConfig
 from tests.service.conftest import Service, serving
@@ -143,7 +144,8 @@ def test_the_log_says_once_why(folder: Path, caplog: pytest.LogCaptureFixture) -
 
 def readiness(service: Service) -> tuple[int, str]:
     answer = service.client.get("/readyz")
-    return answer.status_code, answer.json()["status"]
+    body = answer.json()
+    return answer.status_code, body["status"] if answer.status_code == 200 else body["error"]["message"]
 
 
 def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
@@ -177,6 +179,26 @@ def test_the_clock_goes_on_after_an_error_of_any_kind(
         monkeypatch.setattr(lung, "tick", failing)
         until(lambda: readiness(service)[0] == 503)
         assert readiness(service) == (503, "no study could go on; the log says why")
+        monkeypatch.undo()
+        until(lambda: readiness(service) == (200, "ready"))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_database_that_does_not_answer_is_named_however_long_it_lasts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object) -> list[str]:
+        raise StorageError("no answer from 10.0.0.1")
+
+    with serving(folder / FILE) as service:
+        for name in ("heart", "lung"):
+            monkeypatch.setattr(service.hall.study(name), "tick", down)
+        until(lambda: service.hall.trouble() is not None)
+        monkeypatch.setattr("quorate.storage.studies.names", down)
+        answer = service.client.get("/readyz")
+        assert answer.status_code == 503
+        assert answer.json()["error"]["code"] == "storage"
+        assert "10.0.0.1" not in answer.text
         monkeypatch.undo()
         until(lambda: readiness(service) == (200, "ready"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
 from quorate.errors import TableError
 from quorate.service import access, api_cases, api_people, api_studies, problems
@@ -102,14 +102,14 @@ async def healthz() -> dict[str, str]:
 
 
 @operation.get("/readyz")
-def readyz(request: Request) -> Response:
+def readyz(request: Request) -> dict[str, str]:
     """Studies are loaded and go on, and the database answers."""
     hall: Hall = request.app.state.hall
+    hall.names()
     trouble = hall.trouble()
     if trouble is not None:
-        return JSONResponse({"status": trouble}, status_code=503)
-    hall.names()
-    return JSONResponse({"status": "ready"})
+        raise problems.ApiError(503, "not_ready", trouble)
+    return {"status": "ready"}
 
 
 @operation.get("/metrics", dependencies=[Depends(holding(Right.SEE_METRICS))])
