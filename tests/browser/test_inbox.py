@@ -121,7 +121,9 @@ def test_a_vote_that_does_not_arrive_brings_its_case_back(study: LiveStudy, open
 
     page.route("**/votes", fail)
     press(page, "1")
-    expect(page.get_by_role("alert")).to_contain_text("a was not recorded: The service cannot be reached")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "a: The service does not answer. Whether this was recorded is not known"
+    )
     expect(page.get_by_role("heading", name="a", exact=True)).to_be_visible()
     expect(page.locator("#waiting")).to_have_text("2 waiting")
     assert votes_of(study, "a") == {}

@@ -48,3 +48,14 @@ def test_both_kinds_are_described(shared: Service) -> None:
     sent = described["paths"]["/api/studies/{study}/cases"]["post"]["requestBody"]["content"]["application/json"]
     kinds = {one["$ref"].rpartition("/")[2] for one in sent["schema"]["oneOf"]}
     assert kinds == {"CaseIn", "CasesIn"} <= described["components"]["schemas"].keys()
+
+
+def test_the_same_twice_in_one_request_is_one_and_another_is_refused(shared: Service) -> None:
+    shown = GOOD | {"key": "twin", "show": {"text": "a film"}}
+    both = shared.ask("POST", "/api/studies/heart/cases", {"cases": [shown, shown]})
+    assert (both.status_code, both.json()["opened"]) == (201, ["twin"])
+    other = [shown | {"key": "pair"}, shown | {"key": "pair", "show": {"text": "another"}}]
+    refused = shared.ask("POST", "/api/studies/heart/cases", {"cases": other})
+    assert refused.status_code == 409
+    assert "shows something else" in refused.json()["error"]["message"]
+    assert shared.ask("GET", "/api/studies/heart/cases/pair").status_code == 404

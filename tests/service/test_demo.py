@@ -50,7 +50,7 @@ def cases(live: LiveStudy) -> int:
 
 def seen_by_all(live: LiveStudy, key: str) -> bool:
     """Whether no simulated expert is left with a question on a case, and none will be asked about it."""
-    return not {*demo.PLAYERS} & {*live.study.pending(key), *live.desk.waits_for(key)}
+    return not {*demo.PLAYERS} & {*live.study.pending(key), *live.desk.standing(key).experts}
 
 
 FOREIGN: dict[str, dict[str, Any]] = {

@@ -56,7 +56,7 @@ def test_a_case_that_waits_keeps_its_turn() -> None:
     desk.wait("new", ("ann",))
     desk.wait("old", ("ann",))
     assert desk.next_for("ann") == "old"
-    assert desk.waits_for("old") == ("ann",)
+    assert desk.standing("old").experts == ("ann",)
     assert desk.next_for("ben") is None
     desk.wait("old", ())
     assert not desk.waits("old")
@@ -133,7 +133,7 @@ def test_a_case_that_needs_somebody_is_looked_at_once(make: Make) -> None:
     for expert in EXPERTS:
         table.live.set_away(expert, away=True)
     table.open("c1")
-    assert table.live.desk.waits_for("c1") == EXPERTS
+    assert table.live.desk.standing("c1").experts == EXPERTS
     before = table.live.version
     table.live.refill()
     assert table.live.version == before
@@ -186,6 +186,20 @@ def test_who_takes_a_vote_back_is_asked_again_where_they_can_be(make: Make) -> N
     table.live.withdraw("c1", "ben", again=True)
     assert table.live.study.state.known("c1").votes == ()
     assert "ben" not in table.live.study.pending("c1"), "who has retired"
+
+
+def test_slips_of_the_hand_fill_no_desk_without_end(make: Make) -> None:
+    table = make(max_open=1)
+    table.open("c1", "c2", "c3", "c4", "c5", "c6")
+    voted = []
+    for _ in range(3):
+        (key,) = table.desk("ann")
+        table.live.vote(key, "ann", "yes")
+        voted.append(key)
+    for key in voted:
+        table.live.withdraw(key, "ann", again=True)
+    assert len(table.desk("ann")) == 2, "what is there, and the one that was taken back"
+    assert voted[0] in table.desk("ann")
 
 
 def test_a_retired_expert_leaves_their_cases_to_others(make: Make) -> None:

@@ -128,6 +128,18 @@ def test_money_that_is_promised_to_others_may_come_back(service: Service) -> Non
         assert service.case(key)["line"]["state"] == "settled"
 
 
+def test_a_vote_that_is_refused_lets_a_case_go_on_waiting_for_money(service: Service) -> None:
+    service.create(experts=["ann", "ben"], budget=1, no_human_accepted=True)
+    service.open("c1")
+    service.open("c2")
+    (first,) = pending(service, "c1")
+    refused = service.ask("POST", f"{HEART}/cases/c2/votes", {"expert": first, "vote": "purple"})
+    assert "purple" in error(refused, 422, "invalid")
+    service.ask("POST", f"{HEART}/cases/c1/votes", {"expert": first, "vote": "normal"})
+    for key in ("c1", "c2"):
+        assert service.case(key)["line"]["state"] == "settled", key
+
+
 def test_a_case_that_everyone_let_pass_can_be_asked_again_for_a_vote(service: Service) -> None:
     service.create()
     service.open("c1")

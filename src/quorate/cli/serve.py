@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,10 +73,10 @@ def _executor(cluster: str | None) -> Iterator[object]:
     if cluster is None:
         yield local_pool
         return
-    from quorate.cluster import dask_executor
+    from quorate.cluster import LastingCluster
 
-    with dask_executor(cluster) as executor:
-        yield lambda: executor
+    with closing(LastingCluster(cluster)) as found:
+        yield found.executor
 
 
 def _run(

@@ -293,6 +293,33 @@ def abstain(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
 
 
 @app.command()
+def expire(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
+    """Take a question back that an expert has not answered; the next best is asked."""
+    _change(db, name, lambda study: study.expire(case, expert))
+    typer.echo(f"the question to {expert} about case {case} was taken back")
+
+
+@app.command()
+def away(name: Name, expert: Expert, db: Db) -> None:
+    """Ask an expert nothing for now; what they were asked goes to others."""
+
+    def leave(study: Study) -> None:
+        study.away(expert)
+        for key in [key for key, asked in study.state.asked.items() if expert in asked.pending]:
+            study.expire(key, expert)
+
+    _change(db, name, leave)
+    typer.echo(f"{expert} is away")
+
+
+@app.command()
+def back(name: Name, expert: Expert, db: Db) -> None:
+    """Ask an expert again who was away."""
+    _change(db, name, lambda study: study.back(expert))
+    typer.echo(f"{expert} is back")
+
+
+@app.command()
 def settle(name: Name, case: CaseKey, db: Db, as_json: AsJson = False) -> None:
     """Settle a case that `ask` says can be settled."""
     found = _change(db, name, lambda study: study.settle(case))

@@ -15,7 +15,7 @@ from quorate.data.table import Table
 from quorate.errors import InputError, SettingsError
 from quorate.experiments.cell import Cell, Line, line_of, run_cell
 from quorate.models.parts import THREADS, work_alone
-from quorate.processes import local_processes
+from quorate.processes import LocalProcesses
 
 Progress = Callable[[int, int], None]
 """Called with the number of cells done and of all cells."""
@@ -131,7 +131,7 @@ def open_executor(*, jobs: int | None = None, cluster: str | None = None) -> Ite
         raise SettingsError(f"jobs = {jobs} is too small; expected at least 1")
     cores = os.cpu_count() or 1
     number = jobs or cores
-    pool = local_processes(number, prepare=work_alone if number * THREADS > cores else None)
+    pool = LocalProcesses(number, prepare=work_alone if number * THREADS > cores else None)
     try:
         yield pool
     finally:

@@ -134,7 +134,7 @@ def has_voted(live: LiveStudy, case: str, expert: str) -> bool:
 @router.post("/cases/{case}/votes")
 async def vote(study: str, case: CaseKey, body: VoteIn, hall: TheHall, who: Who, later: BackgroundTasks) -> Heard:
     """An expert votes; the same vote twice is one vote, and another replaces it only with `amend`."""
-    async with hall.voting:
+    async with hall.turn(study):
         return await run_in_threadpool(_vote, study, case, body, hall, who, later)
 
 

@@ -23,8 +23,11 @@ class Arrival:
     show: Show | None = None
 
 
-def check_same(stored: StoredStudy, arrival: Arrival) -> None:
-    """Refuse a case that is another one than that which a study has under its key."""
+def check_same(stored: StoredStudy, arrival: Arrival, before: Arrival | None) -> None:
+    """Refuse a case that is another one than that which a study has under its key.
+
+    That may have come `before` in the same request, and is not stored yet then.
+    """
     key, panel, known = arrival.key, stored.study.panel, stored.study.state.known(arrival.key)
     rows = {name: row for name, row in zip(panel.classifiers, known.probabilities, strict=True) if row is not None}
     given = {name: row for name, row in arrival.probabilities.items() if row is not None}
@@ -37,7 +40,9 @@ def check_same(stored: StoredStudy, arrival: Arrival) -> None:
             f"case {key!r} exists already in study {stored.name!r} with other probabilities; "
             "each case needs its own key"
         )
-    if arrival.show is not None and arrival.show != stored.shown([key])[key]:
+    if arrival.show is None:
+        return
+    if arrival.show != (stored.shown([key])[key] if before is None else before.show):
         raise StudyError(
             f"case {key!r} exists already in study {stored.name!r} and shows something else; what experts are shown "
             "cannot be changed, open it under another key"

@@ -49,8 +49,9 @@ class Learning:
     """What was learned, and how it is."""
 
     fits: int
-    cases: int  # that the fit in force has seen
+    cases: int  # that the fit in force has seen, or that were there when it was made and are too old by now
     history: int
+    window: int | None  # learned from so many recent cases only
     healthy: bool
     reasons: tuple[str, ...]
     running: bool
@@ -108,7 +109,14 @@ def board(live: LiveStudy, *, running: bool = False, problem: str | None = None)
         under_audit=under,
         experts=_experts(state, loads),
         learning=Learning(
-            state.fits, state.learned, len(state.history), health.healthy, health.reasons, running, problem
+            state.fits,
+            state.learned,
+            len(state.history),
+            study.method.window,
+            health.healthy,
+            health.reasons,
+            running,
+            problem,
         ),
         queries=tuple(one.human_votes for one in settled[-RECENT:]),
         version=version,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from quorate.study.state import State
 
@@ -15,6 +16,14 @@ class Question:
     case: str
     expert: str
     until: float | None
+
+
+class Standing(NamedTuple):
+    """What a case waits for: experts, a first look, or money."""
+
+    experts: tuple[str, ...]
+    unseen: bool
+    poor: bool
 
 
 @dataclass
@@ -108,9 +117,17 @@ class Desk:
         """The first case that waits to be looked at."""
         return next(iter(self._unseen), None)
 
-    def waits_for(self, key: str) -> tuple[str, ...]:
-        """The experts that a case waits for."""
-        return self._waiting.get(key, ())
+    def standing(self, key: str) -> Standing:
+        """What a case waits for."""
+        return Standing(self._waiting.get(key, ()), key in self._unseen, key in self._poor)
+
+    def stand(self, key: str, standing: Standing) -> None:
+        """Let a case wait for what it waited for before."""
+        self.wait(key, standing.experts)
+        if standing.unseen:
+            self._unseen[key] = None
+        if standing.poor:
+            self._poor[key] = None
 
     def waits(self, key: str) -> bool:
         """Whether a case waits for somebody to have time."""

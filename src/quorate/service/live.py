@@ -114,10 +114,10 @@ class LiveStudy:
         """
 
         def act(study: Study) -> list[str]:
-            new = []
+            new: dict[str, Arrival] = {}
             for arrival in arrivals:
                 if arrival.key in study.state.places:
-                    check_same(self.stored, arrival)
+                    check_same(self.stored, arrival, new.get(arrival.key))
                     continue
                 study.open(
                     arrival.key,
@@ -125,10 +125,10 @@ class LiveStudy:
                     available=arrival.available,
                     show=arrival.show,
                 )
-                new.append(arrival.key)
+                new[arrival.key] = arrival
             for key in new:
                 self.desk.arrive(key, study.experts)
-            return new
+            return list(new)
 
         with self._lock:
             new = self._write(act, [one.key for one in arrivals if one.key not in self.study.state.places])
@@ -171,10 +171,15 @@ class LiveStudy:
         self._write(act, [key])
 
     def _can_be_asked(self, key: str, expert: str) -> bool:
-        """Whether an expert who has no vote on a case can be asked for it: present, on its panel, and affordable."""
+        """Whether an expert who has no vote on a case can be asked for it: present, on its panel, and affordable.
+
+        A desk may hold one question more than it should, that of a slip of the hand, and no further ones.
+        """
         study, who = self.study, self.study.panel.expert(expert)
         case = study.state.open_case(key)
         if case is None or not case.available[who] or who in study.state.away:  # who has retired is on no panel
+            return False
+        if self.desk.load(expert) > self.desk.max_open:
             return False
         return study.panel.costs[who] <= study.method.rules.purse(study.left)
 
@@ -329,13 +334,13 @@ class LiveStudy:
         with self._lock:
             promised = self.study.state.promised
             asked = {key: self.desk.experts_of(key) for key in keys}
-            waited = {key: self.desk.waits_for(key) for key in keys}
+            standings = {key: self.desk.standing(key) for key in keys}
             try:
                 answer, alone = self._tried(act)
             except BaseException:
-                for key, experts in waited.items():
+                for key, standing in standings.items():
                     self.desk.sync(self.study.state, key)
-                    self.desk.wait(key, experts)
+                    self.desk.stand(key, standing)
                 raise
             for key in keys:
                 self.desk.sync(self.study.state, key)

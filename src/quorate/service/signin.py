@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from functools import cache
-from json import JSONDecodeError
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, Query, Request
@@ -219,7 +218,7 @@ async def _texts(request: Request) -> dict[str, str]:
 async def _json_credentials(request: Request) -> tuple[str, str]:
     try:
         body = await request.json()
-    except (JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no JSON, or one too deep or with a number too long to be read
         raise ApiError(422, "invalid", "the body is no JSON; expected an object with name and password") from None
     found = [body.get(field) if isinstance(body, dict) else None for field in ("name", "password")]
     if not all(isinstance(text, str) for text in found):

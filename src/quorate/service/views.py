@@ -83,6 +83,7 @@ class NextView:
     reason: str
     measure: str | None
     gains: Mapping[str, float]
+    away: tuple[str, ...] = ()  # those of the experts who were not asked yet: they are away, or have full desks
 
 
 @dataclass(frozen=True)
@@ -208,7 +209,7 @@ def next_view(decision: Decision) -> NextView:
         return NextView("settle", (), decision.reason, None, {})
     awaited = (*decision.pending, *decision.away)
     person = not awaited and decision.reason != "budget"
-    return NextView("person" if person else "wait", awaited, decision.reason, None, {})
+    return NextView("person" if person else "wait", awaited, decision.reason, None, {}, decision.away)
 
 
 def case_line(record: CaseRecord, study: Study) -> CaseLine:

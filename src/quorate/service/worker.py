@@ -6,13 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from math import inf
 
 from quorate.core.protocols import Predictor
 from quorate.errors import QuorateError, StaleJournalError, StorageError
-from quorate.processes import local_processes
+from quorate.processes import LocalProcesses
 from quorate.service.live import LiveStudy
 from quorate.study.method import Job
 
@@ -26,9 +26,9 @@ def run_job(job: Job) -> Predictor:
     return job.run()
 
 
-def local_pool() -> ProcessPoolExecutor:
+def local_pool() -> LocalProcesses:
     """One process that learns, and ends with the service however that ends."""
-    return local_processes(1, niceness=10)  # who asks and who votes come first
+    return LocalProcesses(1, niceness=10)  # who asks and who votes come first
 
 
 def _said(error: BaseException) -> str:
@@ -132,6 +132,8 @@ class Worker:
 
     def _done(self, live: LiveStudy, job: Job, done: Future[Predictor]) -> None:
         """Adopt what was learned; what failed is said once, and tried again when there is more to learn from."""
+        if self._closed:
+            return
         reason: str | None = "adopting it failed"
         lasting = True
         try:
@@ -166,11 +168,13 @@ class Worker:
         return study in self._running
 
     def close(self) -> None:
-        """Stop learning; a fit that is running is waited for and lost."""
+        """Stop learning; a fit that is running is lost."""
         with self._lock:
             self._closed = True
             for timer in self._waiting.values():
                 timer.cancel()
             executor, self._executor = self._executor, None
-        if executor is not None:
-            executor.shutdown(wait=True, cancel_futures=True)
+        if isinstance(executor, LocalProcesses):
+            executor.abandon()
+        elif executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import insert, select
 from sqlalchemy.exc import IntegrityError
 
+from quorate.assembly import Plan
 from quorate.core.case import Show
 from quorate.core.history import History
 from quorate.core.panel import Panel
@@ -37,6 +38,8 @@ from quorate.study.verbs import Probabilities
 Answer = TypeVar("Answer")
 TRIES = 5
 """How often a change is tried when other programs write to the same study meanwhile."""
+LEARNED_FROM = 2000
+"""The most recent cases that a study learns from unless its window says otherwise: fits stay short however it grows."""
 
 
 class KeptStudy(Study):
@@ -195,9 +198,12 @@ class StoredStudy:
 
 
 def create(db: Database, name: str, config: StudyConfig, *, clock: Clock = now) -> StoredStudy:
-    """A new study of a name that no other has."""
+    """A new study of a name that no other has; unless told, it learns from a bounded number of recent cases."""
     check_names(name, config.panel.experts)
-    _check_storable(config)
+    plan = config.plan()
+    _check_storable(config, plan)
+    if plan.schedule is not None and plan.method.window is None:
+        config = replace(config, options=replace(config.options, window=LEARNED_FROM))
     at, text = stamp(clock()), canonical(to_plain(config))
     values = {"name": name, "created_at": at, "config": text, "count": 0, "head": origin(name, at, text)}
     try:
@@ -210,9 +216,8 @@ def create(db: Database, name: str, config: StudyConfig, *, clock: Clock = now) 
     return _loaded(db, made, name, at, config, clock)
 
 
-def _check_storable(config: StudyConfig) -> None:
+def _check_storable(config: StudyConfig, plan: Plan) -> None:
     """Refuse a method that learns what cannot be stored: each start would learn everything from nothing."""
-    plan = config.plan()
     if plan.schedule is None:  # it never learns
         return
     prior = plan.method.learner.update(generator(config.seed, "fit", 0), History(config.panel), None)

@@ -229,7 +229,7 @@ def test_runs_that_fail_are_told_and_the_rest_is_written(
     everything: bool,
 ) -> None:
     monkeypatch.setattr(Here, "everything", everything)
-    monkeypatch.setattr(sweep, "local_processes", Here)
+    monkeypatch.setattr(sweep, "LocalProcesses", Here)
     out = tmp_path / "out"
     assert call(monkeypatch, "compare", table, *SIMPLE, "--out", out) == 1
     told = capsys.readouterr().err

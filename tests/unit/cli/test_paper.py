@@ -47,7 +47,7 @@ class Here(Executor):
 @pytest.fixture
 def here(monkeypatch: pytest.MonkeyPatch) -> type[Here]:
     """Cells run in this process, and streams that shift are short."""
-    monkeypatch.setattr(sweep, "local_processes", Here)
+    monkeypatch.setattr(sweep, "LocalProcesses", Here)
     monkeypatch.setattr(series, "QUICK_CASES", 6)
     monkeypatch.setattr(Here, "ran", 0)
     monkeypatch.setattr(Here, "failing", None)

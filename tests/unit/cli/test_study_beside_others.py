@@ -67,6 +67,7 @@ def before_each(monkeypatch: pytest.MonkeyPatch, times: int, write: Callable[[],
         (("retire-expert", "cxr", "ben"), "Retired"),
         (("open", "cxr", "c2"), "Opened"),
         (("abstain", "cxr", "c1", "ann"), "Abstained"),
+        (("away", "cxr", "ann"), "Away"),
     ],
 )
 def test_who_was_not_first_tries_again(
@@ -164,3 +165,19 @@ def test_a_fit_that_finds_no_gap_is_left_to_whoever_comes_next(
     decided.refresh()
     assert (list(decided.study.state.settled), decided.study.state.fits) == (["c1"], 0)
     assert decided.study.due() is not None
+
+
+def test_who_leaves_leaves_their_questions_to_others(
+    monkeypatch: pytest.MonkeyPatch, url: str, other: StoredStudy
+) -> None:
+    other.study.lease("c1", "ann")
+    other.study.open("c2", {"net": [0.5, 0.5]})
+    other.study.lease("c2", "ben")
+    assert call(monkeypatch, "study", "away", "cxr", "ann", "--db", url) == 0
+    other.refresh()
+    assert (other.study.pending("c1"), other.study.pending("c2")) == ((), ("ben",))
+    assert call(monkeypatch, "study", "back", "cxr", "ann", "--db", url) == 0
+    assert call(monkeypatch, "study", "expire", "cxr", "c2", "ben", "--db", url) == 0
+    other.refresh()
+    assert not other.study.state.away
+    assert other.study.state.waiting("c2").passed == ("ben",)

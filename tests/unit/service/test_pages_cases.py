@@ -157,3 +157,12 @@ def test_an_expert_may_do_none_of_it(place: House, live: LiveStudy, act: str) ->
     expert = place.visitor("ann", "expert", ("heart", "ann"))
     answer = expert.post(f"/studies/heart/cases/film/{act}", expert="ann", vote="normal", whole="yes")
     assert answer.status_code == 403
+
+
+def test_the_page_says_whom_a_case_waits_for_and_why(live: LiveStudy, manager: Visitor) -> None:
+    live.open([arrival("film-1", "ann")])
+    assert "The answer of ann is waited for." in manager.page("/studies/heart/cases/film-1")
+    live.set_away("ann", away=True)
+    page = manager.page("/studies/heart/cases/film-1")
+    assert "Nobody who could be asked has time: the case waits until ann is back" in page
+    assert "is waited for" not in page

@@ -152,3 +152,22 @@ class TestPublicWay:
             quorate.create_study(PANEL, storage=url)
         with pytest.raises(MissingExtraError, match="'service'"):
             quorate.open_study("cxr", storage=url)
+
+
+@pytest.mark.parametrize(
+    ("options", "window"),
+    [
+        (Options(), 2000),
+        (Options(preset="paper"), 2000),
+        (Options(preset="paper", window=50), 50),
+        (Options(method="until-determined"), None),
+    ],
+    ids=["quorate", "paper", "told", "never learns"],
+)
+def test_a_study_that_grows_learns_from_a_bounded_number_of_cases(
+    db: Database, options: Options, window: int | None
+) -> None:
+    made = studies.create(db, "cxr", replace(COUNTING, options=options))
+    assert made.study.method.window == window
+    assert studies.load(db, "cxr").study.method.window == window
+    assert db.verify() == []

@@ -31,9 +31,12 @@ window.quorate = (() => {
     if (body !== undefined) headers["Content-Type"] = "application/json";
     let answer;
     try {
-      answer = await fetch(address, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+      /* keepalive: what is on its way when the page is left arrives all the same */
+      answer = await fetch(address, { method, headers, keepalive: true, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch {
-      throw new Error("The service cannot be reached. Nothing was recorded; try again.");
+      const error = new Error("The service does not answer. Whether this was recorded is not known; try again, the same twice counts once.");
+      error.unknown = true;
+      throw error;
     }
     if (answer.ok) return answer;
     if (answer.status === 401) throw new Error("You are signed out. Load the page again and sign in.");
@@ -99,9 +102,10 @@ window.quorate = (() => {
         say("Copied");
       });
     }
-    for (const form of document.querySelectorAll("form[data-sure]")) {
-      form.addEventListener("submit", (event) => { if (!window.confirm(form.dataset.sure)) event.preventDefault(); });
-    }
+    document.addEventListener("submit", (event) => { /* whichever forms are on the page by then */
+      const question = event.target.dataset.sure;
+      if (question && !window.confirm(question)) event.preventDefault();
+    });
     const least = document.querySelector("[data-least]");
     if (least) {
       const warning = document.getElementById("no-human");

@@ -93,7 +93,7 @@ document.addEventListener("DOMContentLoaded", () => {
     } catch (error) {
       if (undoable?.one === one) forget();
       place.prepend(one);
-      complain(`${key} was not recorded: ${error.message}`);
+      complain(error.unknown ? `${key}: ${error.message}` : `${key} was not recorded: ${error.message}`);
       show(one);
       await refresh();
       return;
@@ -218,6 +218,7 @@ document.addEventListener("DOMContentLoaded", () => {
   let opened = false;
   source.addEventListener("open", () => { if (opened) refresh(); opened = true; });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+  window.addEventListener("beforeunload", (event) => { if (leaving.size) event.preventDefault(); });
   window.addEventListener("pagehide", () => source.close());
   window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
 
