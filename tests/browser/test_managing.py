@@ -71,9 +71,9 @@ def test_a_manager_corrects_a_vote_and_asks_the_whole_panel(study: LiveStudy, op
     page.get_by_text("Correct or take back").first.click()
     page.get_by_label("Vote of").first.select_option("abnormal")
     page.get_by_role("button", name="Correct the vote of").first.click()
-    expect(page.get_by_text("changed the vote to abnormal")).to_be_visible()
+    expect(page.get_by_text("vote was changed to abnormal by mia")).to_be_visible()
     page.get_by_role("button", name="Ask the whole panel").click()
-    expect(page.get_by_text("Opened again for the whole panel.")).to_be_visible()
+    expect(page.get_by_text("Reopened by mia for the whole panel.")).to_be_visible()
 
 
 def test_an_admin_invites_somebody_who_signs_in_by_the_link(study: LiveStudy, open_window: Open) -> None:

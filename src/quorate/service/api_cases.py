@@ -145,7 +145,7 @@ def _vote(study: str, case: str, body: VoteIn, hall: Hall, who: Identity, later:
         known_case(live, case)
     if not (body.amend and may_change_vote(who, study, body.expert) and has_voted(live, case, body.expert)):
         check_seat(who, live, case, body.expert)
-    live.vote(case, body.expert, body.vote, amend=body.amend)
+    live.vote(case, body.expert, body.vote, amend=body.amend, by=who.instead_of(study, body.expert))
     if live.more:
         later.add_task(live.refill)
     return Heard(case, body.expert, body.vote, next_question(live, body.expert))
@@ -160,7 +160,8 @@ def next_question(live: LiveStudy, expert: str) -> QuestionView | None:
 def withdraw(study: str, case: CaseKey, expert: str, hall: TheHall, who: Who) -> Response:
     """A vote is taken back."""
     refuse(f"take back a vote of {expert!r}", unless=may_change_vote(who, study, expert))
-    hall.study(study).withdraw(case, expert, again=who.sits(study, expert))
+    by = who.instead_of(study, expert)
+    hall.study(study).withdraw(case, expert, again=by is None, by=by)
     return Response(status_code=204)
 
 
@@ -170,27 +171,27 @@ def abstain(study: str, case: CaseKey, body: ExpertOfCase, hall: TheHall, who: W
     check_voice(who, study, body.expert)
     live = hall.study(study)
     check_seat(who, live, case, body.expert)
-    live.abstain(case, body.expert)
+    live.abstain(case, body.expert, by=who.instead_of(study, body.expert))
     if live.more:
         later.add_task(live.refill)
     return Heard(case, body.expert, None, next_question(live, body.expert))
 
 
 @router.post("/cases/{case}/expire", status_code=204, dependencies=[can(Right.EXPIRE_QUERIES)])
-def expire(study: str, case: CaseKey, body: ExpertOfCase, hall: TheHall) -> Response:
+def expire(study: str, case: CaseKey, body: ExpertOfCase, hall: TheHall, who: Who) -> Response:
     """A question is taken off an expert's desk, and the next best is asked."""
     live = hall.study(study)
     known_case(live, case)
-    live.expire(case, body.expert)
+    live.expire(case, body.expert, by=who.name)
     return Response(status_code=204)
 
 
 @router.post("/cases/{case}/reopen", dependencies=[can(Right.REOPEN_CASES)])
-def reopen(study: str, case: CaseKey, body: ReopenIn, hall: TheHall) -> CaseView:
+def reopen(study: str, case: CaseKey, body: ReopenIn, hall: TheHall, who: Who) -> CaseView:
     """A settled case is asked about again, of the whole panel unless told otherwise; an open one of the whole panel."""
     live = hall.study(study)
     known_case(live, case)
-    live.reopen(case, whole=body.whole)
+    live.reopen(case, whole=body.whole, by=who.name)
     return case_view(live, case)
 
 

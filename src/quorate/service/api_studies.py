@@ -132,7 +132,7 @@ def retire_expert(study: str, expert: str, hall: TheHall, who: Who) -> StudyView
 def set_away(study: str, expert: str, body: AwayIn, hall: TheHall, who: Who) -> AwayIn:
     """An expert is away, or back."""
     refuse(f"say whether {expert!r} is away", unless=may_set_away(who, study, expert))
-    hall.study(study).set_away(expert, away=body.away)
+    hall.study(study).set_away(expert, away=body.away, by=who.instead_of(study, expert))
     return body
 
 

@@ -135,7 +135,7 @@ class LiveStudy:
         self.refill()
         return new
 
-    def vote(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
+    def vote(self, key: str, expert: str, vote: str, *, amend: bool = False, by: str | None = None) -> None:
         """An expert votes; the same vote twice is one vote. What follows from it is kept with it, or neither.
 
         What follows is what becomes of the case, and which case takes its place on the desk.
@@ -143,9 +143,9 @@ class LiveStudy:
 
         def act(study: Study) -> None:
             if amend:
-                study.correct(key, expert, vote)
+                study.correct(key, expert, vote, by=by)
             else:
-                study.tell(key, expert, vote)
+                study.tell(key, expert, vote, by=by)
             for one in keys:
                 self._advance(one)
                 self.desk.sync(study.state, one)  # so that the next finds the desks as they are by then
@@ -155,7 +155,7 @@ class LiveStudy:
             keys = [key] if following in (None, key) else [key, following]
             self._write(act, keys)
 
-    def withdraw(self, key: str, expert: str, *, again: bool = False) -> None:
+    def withdraw(self, key: str, expert: str, *, again: bool = False, by: str | None = None) -> None:
         """An expert's vote is taken back, with `again` to be asked for at once: a slip of the hand.
 
         A case that has settled with it is open again, and so it is where such a vote is changed.
@@ -163,7 +163,7 @@ class LiveStudy:
 
         def act(study: Study) -> None:
             self._check_cast(key, expert)
-            study.correct(key, expert, None)
+            study.correct(key, expert, None, by=by)
             if again and self._can_be_asked(key, expert):
                 study.lease(key, expert, until=self.clock() + self.stored.config.service.lease_seconds)
             self._advance(key)
@@ -189,34 +189,34 @@ class LiveStudy:
         if key not in state.places or state.known(key).voted(state.panel.expert(expert)) is None:
             raise NotFoundError(f"no vote of {expert!r} on case {key!r} in study {self.name!r}")
 
-    def abstain(self, key: str, expert: str) -> None:
+    def abstain(self, key: str, expert: str, *, by: str | None = None) -> None:
         """An expert cannot tell."""
 
         def act(study: Study) -> None:
-            study.abstain(key, expert)
+            study.abstain(key, expert, by=by)
             self._advance(key)
 
         self._write(act, [key])
 
-    def expire(self, key: str, expert: str) -> None:
+    def expire(self, key: str, expert: str, *, by: str | None = None) -> None:
         """A question is taken off an expert's desk, and the next best is asked."""
 
         def act(study: Study) -> None:
-            study.expire(key, expert)
+            study.expire(key, expert, by=by)
             self._advance(key)
 
         self._write(act, [key])
 
-    def reopen(self, key: str, *, whole: bool) -> None:
+    def reopen(self, key: str, *, whole: bool, by: str | None = None) -> None:
         """A settled case is asked about again."""
 
         def act(study: Study) -> None:
-            study.reopen(key, whole=whole)
+            study.reopen(key, whole=whole, by=by)
             self._advance(key)
 
         self._write(act, [key])
 
-    def set_away(self, expert: str, *, away: bool) -> None:
+    def set_away(self, expert: str, *, away: bool, by: str | None = None) -> None:
         """An expert leaves for a while, with an empty desk, or comes back."""
 
         def act(study: Study) -> None:
@@ -227,7 +227,7 @@ class LiveStudy:
                 raise StudyError(f"expert {expert!r} has retired from study {self.name!r}")
             study.away(expert)
             for question in self.desk.questions(expert):
-                study.expire(question.case, expert)
+                study.expire(question.case, expert, by=by)
                 self._advance(question.case)
 
         with self._lock:

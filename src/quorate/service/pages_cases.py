@@ -126,7 +126,7 @@ def amend(
     def act(live: LiveStudy) -> None:
         if live.read(lambda found: found.state.known(case).voted(found.panel.expert(expert))) is None:
             raise StudyError(f"{expert} has no vote on case {case!r} to correct")
-        live.vote(case, expert, vote, amend=True)
+        live.vote(case, expert, vote, amend=True, by=who.instead_of(study, expert))
 
     return _change(request, hall, who, study, case, act)
 
@@ -135,16 +135,18 @@ def amend(
 def withdraw(study: str, case: CaseKey, request: Request, hall: TheHall, who: Manager, expert: Text) -> Response:
     """Take an expert's vote back."""
     refuse(f"take back a vote of {expert!r}", unless=may_change_vote(who, study, expert))
-    return _change(request, hall, who, study, case, lambda live: live.withdraw(case, expert))
+    by = who.instead_of(study, expert)
+    return _change(request, hall, who, study, case, lambda live: live.withdraw(case, expert, by=by))
 
 
 @router.post("/{case}/expire", dependencies=[Depends(page_holding(Right.EXPIRE_QUERIES))])
 def expire(study: str, case: CaseKey, request: Request, hall: TheHall, who: Manager, expert: Text) -> Response:
     """Take a question off an expert's desk."""
-    return _change(request, hall, who, study, case, lambda live: live.expire(case, expert))
+    return _change(request, hall, who, study, case, lambda live: live.expire(case, expert, by=who.name))
 
 
 @router.post("/{case}/reopen", dependencies=[Depends(page_holding(Right.REOPEN_CASES))])
 def reopen(study: str, case: CaseKey, request: Request, hall: TheHall, who: Manager, whole: Text = "") -> Response:
     """Ask about a settled case again."""
-    return _change(request, hall, who, study, case, lambda live: live.reopen(case, whole=whole == "yes"))
+    again = whole == "yes"
+    return _change(request, hall, who, study, case, lambda live: live.reopen(case, whole=again, by=who.name))

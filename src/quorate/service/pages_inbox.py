@@ -68,11 +68,12 @@ def answer(
     refuse(f"see the inbox of {expert!r}", unless=may_see_inbox(who, study, expert))
     live = hall.study(study)
     check_seat(who, live, case, expert)
+    by = who.instead_of(study, expert)
     try:
         if abstain:
-            live.abstain(case, expert)
+            live.abstain(case, expert, by=by)
         else:
-            live.vote(case, expert, vote)
+            live.vote(case, expert, vote, by=by)
     except QuorateError as error:
         problem = as_api_error(error)
         shown = {**_shown(hall, who, study, expert), "problem": f"{case} was not recorded: {problem.message}"}
@@ -85,5 +86,5 @@ def answer(
 def set_away(study: str, expert: str, hall: TheHall, who: PageWho, away: Text) -> Response:
     """Say that an expert is away, or back."""
     refuse(f"say whether {expert!r} is away", unless=may_change_vote(who, study, expert))
-    hall.study(study).set_away(expert, away=away == "yes")
+    hall.study(study).set_away(expert, away=away == "yes", by=who.instead_of(study, expert))
     return RedirectResponse(f"/studies/{part_of(study)}/inbox/{part_of(expert)}", 303)

@@ -39,6 +39,10 @@ class Identity:
         """Whether one votes as an expert of a study."""
         return expert in self.seats.get(study, frozenset())
 
+    def instead_of(self, study: str, expert: str) -> str | None:
+        """One's name where one acts for an expert without the seat; None where one sits there."""
+        return None if self.sits(study, expert) else self.name
+
 
 class Right(StrEnum):
     """What a role alone decides."""

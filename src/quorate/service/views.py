@@ -134,6 +134,7 @@ class StepView:
     expert: str | None
     vote: str | None
     said: str  # in words
+    by: str | None  # the user who did it for the expert, or to the case
     measure: str | None
     gains: Mapping[str, float]
     stated_error: float | None
@@ -318,7 +319,7 @@ def _story(told: Sequence[tuple[str, Event]], panel: Panel) -> tuple[StepView, .
     steps, settled = [], False
     for at, event in told:
         step = _step(at, event, panel)
-        if settled and isinstance(event, Expired):
+        if settled and isinstance(event, Expired) and event.by is None:
             step = replace(step, what="recalled", said=f"the answer of {step.expert} was not needed any more")
         steps.append(step)
         settled = isinstance(event, Settled) or (settled and not isinstance(event, Reopened))
@@ -329,12 +330,15 @@ def _step(at: str, event: Event, panel: Panel) -> StepView:
     expert = panel.experts[event.expert] if hasattr(event, "expert") and isinstance(event.expert, int) else None
     vote = panel.classes[event.vote] if isinstance(event, Voted | Amended) else None
     what, said = _said(event, expert, vote)
+    by: str | None = getattr(event, "by", None)
+    if by is not None:
+        said = _said_of(by, event, expert, vote)
     why = event.why if isinstance(event, Leased) else None
     gains = {} if why is None else {panel.experts[who]: gain for who, gain in why.gains}
     stated = why.stated_error if why is not None else None
     if isinstance(event, Settled | Audited):
         stated = event.stated_error
-    return StepView(at, what, expert, vote, said, None if why is None else why.measure, gains, stated)
+    return StepView(at, what, expert, vote, said, by, None if why is None else why.measure, gains, stated)
 
 
 def _said(event: Event, expert: str | None, vote: str | None) -> tuple[str, str]:
@@ -367,5 +371,23 @@ def _said(event: Event, expert: str | None, vote: str | None) -> tuple[str, str]
         case Settled(outcome=outcome, stated_error=error):
             return "settled", f"settled as {outcome}, error {percent(error)}"
         case Reopened(whole=whole):
-            return "reopened", "opened again" + (" for the whole panel" if whole else "")
+            return "reopened", "reopened" + (" for the whole panel" if whole else "")
     return type(event).__name__.lower(), type(event).__name__
+
+
+def _said_of(by: str, event: Event, expert: str | None, vote: str | None) -> str:
+    """What somebody did for an expert, or to a case, in words."""
+    match event:
+        case Voted():
+            return f"{by} voted {vote} for {expert}"
+        case Amended():
+            return f"{expert}'s vote was changed to {vote} by {by}"
+        case Withdrawn():
+            return f"{expert}'s vote was taken back by {by}"
+        case Expired():
+            return f"the question to {expert} was taken back by {by}"
+        case Abstained():
+            return f"{by} abstained for {expert}"
+        case Reopened(whole=whole):
+            return f"reopened by {by}" + (" for the whole panel" if whole else "")
+    return f"{type(event).__name__} by {by}"

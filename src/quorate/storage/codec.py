@@ -174,16 +174,21 @@ _FORMS: dict[Any, Form] = {
 
 
 def _record(kind: type[Any]) -> Form:
-    """A dataclass: an object with all of its fields, so that a default that changes changes nothing stored."""
+    """A dataclass: an object with all of its fields, so that a default that changes changes nothing stored.
+
+    Only a field that is marked is left out where it is None.
+    """
     hints = get_type_hints(kind)
     forms = [(one.name, _form(hints[one.name])) for one in fields(kind)]
     known = {name: form.read for name, form in forms}
     needed = [one.name for one in fields(kind) if _needed(one)]
+    spared = {one.name for one in fields(kind) if one.metadata.get("if_any")}
 
     def write(value: Any, what: str) -> dict[str, Any]:
         if type(value) is not kind:
             raise _bad(value, what, f"a {kind.__name__}")
-        return {name: form.write(getattr(value, name), name) for name, form in forms}
+        given = [(name, form, getattr(value, name)) for name, form in forms]
+        return {name: form.write(one, name) for name, form, one in given if one is not None or name not in spared}
 
     def read(value: Any, what: str) -> Any:
         if not isinstance(value, dict):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
 
 from quorate.core.case import Case, Show
 from quorate.core.health import Health
+
+IF_ANY: Final[Mapping[str, bool]] = MappingProxyType({"if_any": True})
+"""Marks a field that is stored only where it is not None: events without it keep their text, and their hash."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class Voted:
     key: str
     expert: int
     vote: int
+    by: str | None = field(default=None, metadata=IF_ANY)  # the user who did it for the expert; None: nobody else
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,7 @@ class Amended:
     key: str
     expert: int
     vote: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,7 @@ class Withdrawn:
 
     key: str
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,7 @@ class Expired:
 
     key: str
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)  # the user who took it back; None: time, or the study itself
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ class Abstained:
 
     key: str
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -104,6 +115,7 @@ class Reopened:
     key: str
     whole: bool = False
     votes: int = 0  # it does not settle with fewer, if its panel has them
+    by: str | None = field(default=None, metadata=IF_ANY)  # the user who wanted it
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ class Study:
     """The live loop (paper sections 5-7): every write is an event in the journal, the state is their fold.
 
     A study with a journal is rebuilt from it and from the panel that it started with: each fit is run again, unless
-    `learned` is what was in force at its end. A `keeper` keeps what is learned.
+    `learned` is what was in force at its end. A `keeper` keeps what is learned. Verbs keep `by`, the user who acts for
+    an expert, or on a case.
     """
 
     def __init__(
@@ -294,20 +295,20 @@ class Study:
             self._last = of, found if self.method.gravity is None else found.weighing(self.method.gravity)
         return self._last[1]
 
-    def tell(self, key: str, expert: str, vote: str, *, amend: bool = False) -> None:
+    def tell(self, key: str, expert: str, vote: str, *, amend: bool = False, by: str | None = None) -> None:
         """An expert's vote; the same vote twice is one vote, and another replaces it only with `amend`.
 
         After its case has settled a vote teaches, and never changes the outcome.
         """
-        self._append(self._verbs.tell(key, expert, vote, amend=amend))
+        self._append(self._verbs.tell(key, expert, vote, amend=amend, by=by))
 
-    def withdraw(self, key: str, expert: str) -> None:
+    def withdraw(self, key: str, expert: str, *, by: str | None = None) -> None:
         """Take an expert's vote back: an open case may ask for it again, a settled one keeps its outcome."""
-        self._append(self._verbs.withdraw(key, expert))
+        self._append(self._verbs.withdraw(key, expert, by=by))
 
-    def abstain(self, key: str, expert: str) -> None:
+    def abstain(self, key: str, expert: str, *, by: str | None = None) -> None:
         """An expert cannot tell: the case is decided by the others, and its target is theirs alone."""
-        self._append(self._verbs.abstain(key, expert))
+        self._append(self._verbs.abstain(key, expert, by=by))
 
     def lease(self, key: str, *experts: str, until: float | None = None, why: Query | None = None) -> None:
         """Experts are asked about an open case: until they vote or `expire`, `ask` counts their votes as on their way.
@@ -318,27 +319,27 @@ class Study:
         for event in self._verbs.lease(key, experts, until=until, why=why):
             self._append(event)
 
-    def expire(self, key: str, expert: str) -> None:
+    def expire(self, key: str, expert: str, *, by: str | None = None) -> None:
         """An expert who was leased did not vote in time: others are asked, and a vote that still comes is welcome."""
-        self._append(self._verbs.expire(key, expert))
+        self._append(self._verbs.expire(key, expert, by=by))
 
-    def reopen(self, key: str, *, whole: bool = False, more: int = 1) -> None:
+    def reopen(self, key: str, *, whole: bool = False, more: int = 1, by: str | None = None) -> None:
         """Ask about a settled case again, for so many `more` votes, or with `whole` until everyone has voted.
 
         It teaches nothing meanwhile, and whoever let the question pass may be asked again. An open case can be asked of
         everyone in the same way.
         """
-        self._append(self._verbs.reopen(key, whole=whole, more=more))
+        self._append(self._verbs.reopen(key, whole=whole, more=more, by=by))
 
-    def correct(self, key: str, expert: str, vote: str | None) -> None:
+    def correct(self, key: str, expert: str, vote: str | None, *, by: str | None = None) -> None:
         """Change a vote, or take it back; a case that has settled with it is open again."""
         decided, before = self._verbs.decided_by(key, expert), self._state
         if vote is None:
-            self.withdraw(key, expert)
+            self.withdraw(key, expert, by=by)
         else:
-            self.tell(key, expert, vote, amend=True)
+            self.tell(key, expert, vote, amend=True, by=by)
         if decided and self._state is not before:
-            self.reopen(key, more=0)
+            self.reopen(key, more=0, by=by)
 
     def settle(self, key: str) -> Settled | Audited:
         """Record that asking about a case stopped; only when `ask` says so.

@@ -171,14 +171,16 @@ class Verbs:
             )
         return expert
 
-    def tell(self, key: str, expert: str, vote: str, *, amend: bool = False) -> Voted | Amended | None:
+    def tell(
+        self, key: str, expert: str, vote: str, *, amend: bool = False, by: str | None = None
+    ) -> Voted | Amended | None:
         """An expert's vote; None where it is known."""
         case = self.known_case(key)
         who, what = self.panel.expert(expert), self.panel.class_(vote)
         self._belongs(case, expert)
         before = case.voted(who)
         if before is None:
-            return Voted(key, who, what)
+            return Voted(key, who, what, by)
         if before == what:
             return None
         if not amend:
@@ -187,7 +189,7 @@ class Verbs:
                 f"expert {expert!r} has voted {cast!r} on case {key!r} already; "
                 f"tell {vote!r} with amend=True to change the vote, or withdraw it"
             )
-        return Amended(key, who, what)
+        return Amended(key, who, what, by)
 
     def _belongs(self, case: Case, expert: str) -> None:
         who = self.panel.expert(expert)
@@ -195,7 +197,7 @@ class Verbs:
             why = f", and has retired from study {self.name!r}" if who in self.state.retired else ""
             raise StudyError(f"expert {expert!r} does not belong to the panel of case {case.key!r}{why}")
 
-    def withdraw(self, key: str, expert: str) -> Withdrawn:
+    def withdraw(self, key: str, expert: str, *, by: str | None = None) -> Withdrawn:
         """A vote is taken back."""
         case = self.known_case(key)
         who = self.panel.expert(expert)
@@ -204,9 +206,9 @@ class Verbs:
             raise StudyError(
                 f"expert {expert!r} has no vote on case {key!r} to withdraw; expected one who has voted: {cast}"
             )
-        return Withdrawn(key, who)
+        return Withdrawn(key, who, by)
 
-    def abstain(self, key: str, expert: str) -> Abstained | None:
+    def abstain(self, key: str, expert: str, *, by: str | None = None) -> Abstained | None:
         """An expert cannot tell; None where that changes nothing.
 
         Whoever let the question pass may still say so, and leaves the panel of an open case to the others.
@@ -217,7 +219,7 @@ class Verbs:
             return None
         if case.voted(who) is not None:
             raise StudyError(f"expert {expert!r} has voted on case {key!r}; withdraw the vote before abstaining")
-        return Abstained(key, who)
+        return Abstained(key, who, by)
 
     def lease(
         self, key: str, experts: Sequence[str], *, until: float | None = None, why: Query | None = None
@@ -237,7 +239,7 @@ class Verbs:
         gains = tuple((self.panel.expert(name), float(gain)) for name, gain in ranked)
         return Why(query.reason, query.forecast.outcome, query.forecast.error, query.measure, gains)
 
-    def expire(self, key: str, expert: str) -> Expired:
+    def expire(self, key: str, expert: str, *, by: str | None = None) -> Expired:
         """A vote that was on its way will not come."""
         self.known_case(key)
         waiting = self.state.waiting(key).pending
@@ -246,7 +248,7 @@ class Verbs:
                 f"no vote of expert {expert!r} on case {key!r} is on its way; expected one of "
                 f"{', '.join(waiting) or 'nobody'}"
             )
-        return Expired(key, self.panel.expert(expert))
+        return Expired(key, self.panel.expert(expert), by)
 
     def decided_by(self, key: str, expert: str) -> bool:
         """Whether a case has settled, and an expert's vote was one of those that it settled with."""
@@ -254,7 +256,7 @@ class Verbs:
         counted = case.votes[: settled.human_votes] if settled is not None else ()
         return self.panel.expert(expert) in {who for who, _ in counted}
 
-    def reopen(self, key: str, *, whole: bool = False, more: int = 1) -> Reopened:
+    def reopen(self, key: str, *, whole: bool = False, more: int = 1, by: str | None = None) -> Reopened:
         """A settled case is asked about again, so is one that everyone has let pass, or an open one of everyone."""
         votes = len(self.known_case(key).votes) + more
         asked_on = self.state.open_case(key) is not None and (whole or self.state.left_by_all(key))
@@ -264,7 +266,7 @@ class Verbs:
                 f"case {key!r} {state} and cannot be reopened; expected one that has settled, or an open one to be "
                 "asked of the whole panel"
             )
-        return Reopened(key, whole, votes)
+        return Reopened(key, whole, votes, by)
 
 
 def settled(decision: Settle, *, audit: bool) -> Settled | Audited:

@@ -94,12 +94,26 @@ def test_a_manager_corrects_and_takes_back_votes(live: LiveStudy, manager: Visit
     answer = manager.post("/studies/heart/cases/film/amend", expert="ann", vote="abnormal")
     assert (answer.status_code, answer.headers["location"]) == (303, "/studies/heart/cases/film")
     assert votes_of(live, "film") == {"ann": "abnormal"}
+    assert "ann&#39;s vote was changed to abnormal by mia." in manager.page("/studies/heart/cases/film")
     settled = live.read(lambda study: study.state.settling("film"))
     assert settled is not None
     assert settled.outcome == "abnormal", "by the vote as it is now"
     assert manager.post("/studies/heart/cases/film/withdraw", expert="ann").status_code == 303
     assert votes_of(live, "film") == {}
     assert live.read(lambda study: study.state.settling("film")) is None, "nobody has voted on it any more"
+    assert "ann&#39;s vote was taken back by mia." in manager.page("/studies/heart/cases/film")
+
+
+def test_answers_from_the_desk_of_another_say_whose_they_are(place: House, live: LiveStudy) -> None:
+    boss = place.visitor("boss", "admin")
+    live.open([arrival("film", "ann"), arrival("scan", "ben")])
+    assert boss.post("/studies/heart/inbox/ann", case="film", vote="normal").status_code == 303
+    assert boss.post("/studies/heart/inbox/ben", case="scan", abstain="yes").status_code == 303
+    assert "boss voted normal for ann." in boss.page("/studies/heart/cases/film")
+    assert "boss abstained for ben." in boss.page("/studies/heart/cases/scan")
+    live.open([arrival("slide", "cho")])
+    assert boss.post("/studies/heart/inbox/cho/away", away="yes").status_code == 303
+    assert "the question to cho was taken back by boss." in boss.page("/studies/heart/cases/slide")
 
 
 def test_votes_that_come_late_and_force_another_outcome_are_said(live: LiveStudy, manager: Visitor) -> None:
@@ -127,6 +141,7 @@ def test_a_question_is_taken_back_and_another_expert_asked(live: LiveStudy, mana
     (other,) = live.read(lambda study: study.pending("film"))
     assert other != asked
     assert manager.post("/studies/heart/cases/film/expire", expert=asked).status_code == 409
+    assert f"the question to {asked} was taken back by mia." in manager.page("/studies/heart/cases/film")
 
 
 def test_a_settled_case_is_asked_of_the_whole_panel(live: LiveStudy, manager: Visitor) -> None:
@@ -137,7 +152,7 @@ def test_a_settled_case_is_asked_of_the_whole_panel(live: LiveStudy, manager: Vi
         for expert in live.read(lambda study: study.pending("film")):
             live.vote("film", expert, "normal")
     assert manager.post("/studies/heart/cases/film/reopen", whole="yes").status_code == 303
-    assert "for the whole panel" in manager.page("/studies/heart/cases/film")
+    assert "Reopened by mia for the whole panel." in manager.page("/studies/heart/cases/film")
     assert manager.post("/studies/heart/cases/none/reopen", whole="yes").status_code == 404
 
 

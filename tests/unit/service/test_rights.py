@@ -105,3 +105,10 @@ def test_tokens_belong_to_their_user_and_to_admins() -> None:
 
 def test_an_identity_does_not_show_its_proof() -> None:
     assert "s3cret" not in repr(Identity(7, "ann", Role.EXPERT, {}, "session", 1, "s3cret"))
+
+
+def test_who_has_no_seat_acts_for_another() -> None:
+    manager = somebody(Role.MANAGER, SEAT)
+    assert manager.instead_of("cxr", "ben") is None
+    assert manager.instead_of("cxr", "cho") == "ann"
+    assert manager.instead_of("mri", "ben") == "ann"

@@ -18,7 +18,20 @@ from quorate.core.settings import EvidenceSettings, Settings
 from quorate.errors import InputError
 from quorate.storage.codec import KINDS, canonical, event_from_text, event_to_text, from_plain, to_plain
 from quorate.storage.config import ServiceSettings, StudyConfig
-from quorate.study.events import Adopted, Event, Joined, Leased, Opened, Settled, Voted
+from quorate.study.events import (
+    Abstained,
+    Adopted,
+    Amended,
+    Event,
+    Expired,
+    Joined,
+    Leased,
+    Opened,
+    Reopened,
+    Settled,
+    Voted,
+    Withdrawn,
+)
 from tests.contracts.happenings import EVERY_KIND, PANEL
 
 events = st.one_of(*(st.from_type(kind) for kind in KINDS.values()))
@@ -51,6 +64,26 @@ def test_events_of_before_a_field_came_have_its_default() -> None:
     assert event_from_text("Leased", '{"expert":1,"key":"a"}') == Leased("a", 1)
     old = '{"key":"a","outcome":"x","probability":1,"reason":"sure","stated_error":0}'
     assert event_from_text("Settled", old) == Settled("a", "x", 1.0, 0.0, "sure")
+
+
+@pytest.mark.parametrize(
+    ("event", "body"),
+    [
+        (Voted("a", 0, 1), '{"expert":0,"key":"a","vote":1}'),
+        (Amended("a", 0, 1), '{"expert":0,"key":"a","vote":1}'),
+        (Withdrawn("a", 0), '{"expert":0,"key":"a"}'),
+        (Expired("a", 0), '{"expert":0,"key":"a"}'),
+        (Abstained("a", 0), '{"expert":0,"key":"a"}'),
+        (Reopened("a", whole=True, votes=2), '{"key":"a","votes":2,"whole":true}'),
+    ],
+)
+def test_who_acted_is_stored_only_where_it_was_another(event: Event, body: str) -> None:
+    kind = type(event).__name__
+    assert event_to_text(event) == (kind, body)
+    assert event_from_text(kind, body) == event
+    other = replace(event, by="boss")  # type: ignore[arg-type]
+    assert event_to_text(other) == (kind, '{"by":"boss",' + body[1:])
+    assert event_from_text(*event_to_text(other)) == other
 
 
 def test_numbers_that_json_lacks() -> None:
