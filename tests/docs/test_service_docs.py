@@ -1,4 +1,4 @@
-"""The page on the service names every address of the API, and none that is not there."""
+"""The page on the service names every address of the API and every column of an export, and none that is not there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from quorate.service.app import create_app, open_hall
+from quorate.service.exporting import COLUMNS
 
 PAGE = Path(__file__).parents[2] / "docs" / "service.md"
 
@@ -31,3 +32,9 @@ def test_the_page_names_every_address_of_the_api(tmp_path: Path) -> None:
     hall.db.close()
     served = {(method.upper(), path) for path, operations in paths.items() for method in operations}
     assert written() == served
+
+
+def test_the_page_names_every_column_of_an_export_in_its_order() -> None:
+    table = PAGE.read_text(encoding="utf-8").partition("| column | meaning |")[2].partition("\n\n")[0]
+    named = [name for line in table.splitlines() if line for name in re.findall(r"`([^`]*)`", line.split("|")[1])]
+    assert named == list(COLUMNS)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 import pytest
 
 from quorate.storage import studies
-from tests.service.asking import HEART, error, vote_on
+from tests.service.asking import HEART, error, pending, vote_on
 from tests.service.conftest import Service
 
 
@@ -70,6 +70,28 @@ def test_every_case_is_exported(service: Service) -> None:
     told = [json.loads(line) for line in lines]
     assert [one["case"] for one in told] == ["=1+1", 'ü, "x"']
     assert told[0]["low"] <= told[0]["probability"] <= told[0]["high"]
+
+
+def test_what_an_audited_case_would_have_settled_as_is_exported(service: Service) -> None:
+    service.create(max_error=0.4, audit_share=1)
+    service.open("c1", p=0.9)
+    (first,) = pending(service, "c1")
+    service.vote("c1", first, "abnormal")
+    service.open("c2", p=0.9)
+    would_be = service.case("c1")["would_be"]
+    vote_on(service, "c1", "normal")
+    found = {name: would_be[name] for name in ("outcome", "probability", "stated_error", "human_votes")}
+    assert (found["outcome"], found["human_votes"]) == ("abnormal", 1)
+    lines = service.ask("GET", f"{HEART}/export?format=jsonl").text.splitlines()
+    audited, drawn = (json.loads(line) for line in lines)
+    assert (audited["audit"], audited["outcome"]) == (True, "normal")
+    assert {name: audited[f"would_be_{name}"] for name in found} == found
+    assert drawn["audit"] is False, "nobody knows it before it would settle"
+    assert [drawn[f"would_be_{name}"] for name in found] == [None] * 4
+    table = csv.DictReader(io.StringIO(service.ask("GET", f"{HEART}/export?format=csv").text))
+    audited, drawn = table
+    assert {name: audited[f"would_be_{name}"] for name in found} == {name: str(one) for name, one in found.items()}
+    assert [drawn[f"would_be_{name}"] for name in found] == [""] * 4
 
 
 def test_cases_come_in_pages(service: Service) -> None:

@@ -12,13 +12,14 @@ from quorate.reporting.files import cell, joined
 from quorate.service.views import CaseLine, case_line, is_known
 from quorate.storage import listing
 from quorate.storage.studies import StoredStudy
+from quorate.study.events import Audited
 
 AT_A_TIME = 200
 Row = dict[str, object]
 
 
-def export_row(line: CaseLine) -> Row:
-    """A case as an export holds it."""
+def export_row(line: CaseLine, *, would_be: Audited | None = None) -> Row:
+    """A case as an export holds it, with what it would have settled as where it was audited."""
     decision = line.decision
     low, high = (None, None) if decision is None or decision.interval is None else decision.interval
     voted = [one for one in line.answers if one.vote is not None]
@@ -35,6 +36,10 @@ def export_row(line: CaseLine) -> Row:
         "stopped": decision and decision.reason,
         "kept": decision and decision.kept,
         "audit": line.audit,
+        "would_be_outcome": would_be and would_be.outcome,
+        "would_be_probability": would_be and would_be.probability,
+        "would_be_stated_error": would_be and would_be.stated_error,
+        "would_be_human_votes": would_be and would_be.human_votes,
         "contradicted": line.contradicted,
         "asked": joined(one.expert for one in line.answers),
         "voted": joined(one.expert for one in voted),
@@ -54,7 +59,7 @@ def rows(stored: StoredStudy) -> Iterator[Row]:
     study = copy.copy(stored.study)  # a state that nothing changes any more
     for record in listing.stream(stored.db, stored.id):
         if is_known(record, study):
-            yield export_row(case_line(record, study))
+            yield export_row(case_line(record, study), would_be=record.would_be)
 
 
 def csv_lines(found: Iterator[Row]) -> Iterator[str]:
