@@ -54,15 +54,16 @@ class ModelCase:
     outcome: str | None = None  # once settled
     counted: set[str] = field(default_factory=set)  # whose votes it settled with
     least: int = 0  # votes that it needs since it was opened again
+    slips: set[str] = field(default_factory=set)  # asked again at once, beyond what a desk and a case may hold
 
-    def determined(self) -> bool:
-        """Whether the votes that are not cast cannot change who leads."""
+    def forced(self) -> frozenset[str] | None:
+        """Who leads whatever the votes are that are not cast; None where they can change it."""
         open_votes = len(self.panel - self.votes.keys())
         leaders = set()
         for rest in itertools.product(CLASSES, repeat=open_votes):
             counts = Counter([*self.votes.values(), *rest])
             leaders.add(frozenset(name for name in CLASSES if counts[name] == max(counts.values())))
-        return len(leaders) == 1
+        return leaders.pop() if len(leaders) == 1 else None
 
 
 class People(RuleBasedStateMachine):
@@ -165,6 +166,21 @@ class People(RuleBasedStateMachine):
 
     @precondition(lambda self: self._cast())
     @rule(pick=picks)
+    def take_back_a_slip(self, pick: int) -> None:
+        """Whoever takes back a slip of the hand is asked at once, unless the other votes settle the case."""
+        cast = self._cast()
+        key, expert = cast[pick % len(cast)]
+        case = self.cases[key]
+        del case.votes[expert]
+        self._set_aside(key, expert)
+        self.live.withdraw(key, expert, again=True)
+        is_open = self.live.study.state.settling(key) is None
+        assert (expert in self.live.study.pending(key)) == (is_open and expert not in self.away)
+        if is_open and expert not in self.away:
+            case.slips.add(expert)
+
+    @precondition(lambda self: self._cast())
+    @rule(pick=picks)
     def change_a_vote(self, pick: int) -> None:
         cast = self._cast()
         key, expert = cast[pick % len(cast)]
@@ -185,8 +201,7 @@ class People(RuleBasedStateMachine):
     def abstain(self, pick: int, expert: str) -> None:
         key = self._key(pick)
         case = self.cases[key]
-        passed = expert in self.live.study.state.waiting(key).passed
-        if expert in case.votes and not passed:
+        if expert in case.votes:
             with pytest.raises(StudyError):
                 self.live.abstain(key, expert)
             return
@@ -251,15 +266,17 @@ class People(RuleBasedStateMachine):
         study, desk = self.live.study, self.live.desk
         self._follow_events()
         load = {name: {one.case for one in self.live.questions(name)} for name in EXPERTS}
+        for key, case in self.cases.items():
+            case.slips &= set(study.pending(key))
         for name, keys in load.items():
             assert keys == {key for key in self.cases if name in study.pending(key)}
-            assert len(keys) <= desk.max_open
+            assert len([key for key in keys if name not in self.cases[key].slips]) <= desk.max_open
             assert not keys or name not in self.away
         for key, case in self.cases.items():
             known = study.state.known(key)
             assert {EXPERTS[who]: CLASSES[vote] for who, vote in known.votes} == case.votes
             assert {name for name, there in zip(EXPERTS, known.available, strict=True) if there} == case.panel
-            assert len(study.pending(key)) <= IN_FLIGHT
+            assert len(set(study.pending(key)) - case.slips) <= IN_FLIGHT
             self._check_state(key, case, load)
             left = case.outcome is None and not study.pending(key) and not desk.waits(key)
             assert study.state.left_by_all(key) == left
@@ -279,7 +296,9 @@ class People(RuleBasedStateMachine):
         assert study.pending(key) == ()
         if case.outcome is None:  # it has settled in this step
             assert len(case.votes) >= self._least(case), "it settled with too few votes"
-            assert case.determined() or not askable, "it settled too early"
+            leaders = case.forced()
+            assert leaders or not askable, "it settled too early"
+            assert leaders is None or settled.outcome in leaders, "it settled as what the votes rule out"
             case.outcome, case.counted = settled.outcome, set(case.votes)
         assert settled.outcome == case.outcome
 
