@@ -311,3 +311,10 @@ def test_the_account_is_for_its_user_and_its_session(client: TestClient, tokens:
     assert refused.status_code == 403
     post(client)
     assert client.post("/account", data={"password": NEW, "repeat": NEW, "current": PASSWORD}).status_code == 403
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, "1" * 5_000, '{"name": ' + "1" * 5_000 + "}"])
+def test_a_body_that_no_reader_can_take_in_is_refused(client: TestClient, body: str) -> None:
+    refused = client.post("/sign-in", content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code == 422
+    assert "the body is no JSON" in refused.json()["error"]["message"]
