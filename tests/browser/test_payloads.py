@@ -6,7 +6,6 @@ looked for is any trace: a script that ran, or an element that the text brought 
 
 from __future__ import annotations
 
-from itertools import cycle
 from urllib.parse import quote
 
 from playwright.sync_api import Dialog, Page
@@ -77,37 +76,37 @@ TAGS = (
 PAYLOADS = tuple(tag.format(RUN) for tag in TAGS)
 
 
-def name_of(payload: str, number: int) -> str:
-    """A payload as a name may be: short, of its own, and without a slash."""
-    return f"{number} {payload.replace('/', '|')}"[:64]
+NAMES = tuple(tag.format("ran=1").replace("/", "|").strip()[:64] for tag in TAGS)
+"""The same as names may be: short, and without a slash."""
+EACH = 10
+STUDIES = tuple(f"attacked-{number}" for number in range(len(TAGS) // EACH))
 
 
-def attacked(server: Server) -> LiveStudy:
-    """A study in which every text is a payload."""
-    names = cycle(name_of(payload, number) for number, payload in enumerate(PAYLOADS))
-    classes = [next(names) for _ in range(10)]
-    experts = [next(names) for _ in range(10)]
-    classifiers = [next(names) for _ in range(5)]
-    panel = Panel(classes, experts, classifiers)
+def key_of(number: int) -> str:
+    """A payload as the key of a case."""
+    return f"{number} {PAYLOADS[number].replace('/', '|')}"[:200]
+
+
+def attacked(server: Server, number: int) -> LiveStudy:
+    """A study in which every text is a payload; several of them have all payloads in every field."""
+    mine = range(number * EACH, (number + 1) * EACH)
+    names = [NAMES[one] for one in mine]
     service = ServiceSettings(max_open=100, about=" ".join(PAYLOADS))
     options = Options(method="majority:1", chooser="panel", rules=Rules(min_votes=1))
-    live = server.hall.create("attacked", StudyConfig(panel, options, service=service))
-    even = [1 / len(classes)] * len(classes)
+    live = server.hall.create(STUDIES[number], StudyConfig(Panel(names, names, names), options, service=service))
     live.open(
         [
             Arrival(
-                f"{number} {payload.replace('/', '|')}"[:200],
-                {classifiers[number % 5]: even},
-                (experts[number % 10],),
-                Show(text=payload, image=payload, link=payload),
+                key_of(one),
+                {NAMES[one]: [1 / EACH] * EACH},
+                (NAMES[one],),
+                Show(text=PAYLOADS[one], image=PAYLOADS[one], link=PAYLOADS[one]),
             )
-            for number, payload in enumerate(PAYLOADS)
+            for one in mine
         ]
     )
-    for number, payload in enumerate(PAYLOADS[:20]):  # some settle; the rest stay on the desks
-        key = f"{number} {payload.replace('/', '|')}"[:200]
-        for expert in live.study.pending(key):
-            live.vote(key, expert, classes[number % 10])
+    for one in mine[: EACH // 2]:  # some settle; the rest stay on the desks
+        live.vote(key_of(one), NAMES[one], NAMES[one])
     return live
 
 
@@ -124,16 +123,15 @@ def traces(page: Page) -> str:
 
 
 def test_fifty_payloads_are_fifty_texts() -> None:
-    assert len(set(PAYLOADS)) == len(PAYLOADS) >= 50
+    assert len(set(PAYLOADS)) == len(set(NAMES)) == len(TAGS) == EACH * len(STUDIES) >= 50
 
 
 def test_no_text_from_outside_runs_or_adds_to_a_page(server: Server, open_window: Open) -> None:
-    live = attacked(server)
-    for number, payload in enumerate(PAYLOADS[:10]):
-        server.join(name_of(payload, number).strip(), "expert")
-        admin = server.hall.access.accounts.named("admin")
-        assert admin is not None
-        server.hall.access.tokens.issue_api(admin.id, label=payload)
+    admin = server.hall.access.accounts.named("admin")
+    assert admin is not None
+    for number, (name, payload) in enumerate(zip(NAMES, PAYLOADS, strict=True)):  # users are the same in any case
+        server.hall.access.accounts.create_user(f"{name[:60]} {number}", "expert")
+        server.hall.access.tokens.issue_api(admin.id, label=payload[:100])
     window = open_window(by="admin", bypass_csp=True)
     dialogs: list[str] = []
 
@@ -142,13 +140,15 @@ def test_no_text_from_outside_runs_or_adds_to_a_page(server: Server, open_window
         dialog.dismiss()
 
     window.page.on("dialog", hear)
-    experts = live.study.panel.experts
-    keys = list(live.study.state.places)
-    pages = ["/", "/studies/attacked", "/studies/attacked/cases", "/studies/attacked/import", "/users"]
-    pages += ["/account/tokens", f"/studies/attacked/cases?key={quote(PAYLOADS[2], safe='')}"]
-    pages += [f"/studies/attacked/inbox/{quote(expert, safe='')}" for expert in experts]
-    pages += [f"/studies/attacked/cases/{quote(key, safe='')}" for key in keys]
-    pages += [f"/studies/{quote(payload.replace('/', '|'), safe='')}" for payload in PAYLOADS[:5]]  # errors quote names
+    pages = ["/", "/users", "/account/tokens"]
+    for number, study in enumerate(STUDIES):
+        live = attacked(server, number)
+        pages += [f"/studies/{study}{below}" for below in ("", "/cases", "/import")]
+        pages += [f"/studies/{study}/inbox/{quote(expert, safe='')}" for expert in live.study.panel.experts]
+        pages += [f"/studies/{study}/cases/{quote(key, safe='')}" for key in live.study.state.places]
+    for payload in PAYLOADS[::7]:  # searches and errors quote what was asked for
+        pages += [f"/studies/{STUDIES[0]}/cases?key={quote(payload, safe='')}"]
+        pages += [f"/studies/{quote(payload.replace('/', '|'), safe='')}"]
     for path in pages:
         page = window.go(path)
         page.wait_for_load_state()
@@ -158,13 +158,16 @@ def test_no_text_from_outside_runs_or_adds_to_a_page(server: Server, open_window
 
 def test_forms_give_back_what_was_typed_as_text(open_window: Open) -> None:
     window = open_window(by="admin", bypass_csp=True)
-    for payload in PAYLOADS[::7]:
-        page = window.go("/studies/new")
-        for field in page.locator("main form input[type=text], main form textarea").all():
-            field.fill(payload)
+    page = window.go("/studies/new")
+    for payload in PAYLOADS:
+        fields = page.locator("main form").first.locator("input:not([type]), input[type=text], textarea").all()
+        assert len(fields) > 5
+        for field in fields:
+            field.evaluate("(field, text) => { field.value = text; }", payload)
         page.locator("main form").first.evaluate("form => form.setAttribute('novalidate', '')")
         page.locator("main form button[type=submit]").first.click()
         page.wait_for_load_state()
+        assert page.get_by_role("alert").count() or page.locator(".bad, [aria-invalid=true]").count(), payload
         assert traces(page) == "", payload
     page = window.go("/account")
     page.context.clear_cookies()

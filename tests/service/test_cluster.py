@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from quorate.cluster import dask_executor
+from quorate.cluster import LastingCluster, dask_executor
+from quorate.errors import InputError
 from quorate.service.worker import Worker
 from quorate.storage import studies
 from quorate.storage.database import Database
@@ -46,8 +48,19 @@ def test_a_fit_of_a_cluster_is_adopted(cluster: str, database: Database) -> None
             until(lambda: worker.problem("heart") is not None or not worker.busy("heart"))
             assert worker.problem("heart") is None
             assert live.study.state.fits == fits
+        worker.close()
     assert live.study.state.learned == 6
     assert live.due() is None
     again = studies.load(database, "heart")
     assert again.notes == ()
     assert again.study.state == live.study.state
+
+
+def test_a_cluster_that_was_gone_is_found_again(cluster: str) -> None:
+    with closing(LastingCluster(cluster)) as found:
+        assert found.executor().submit(abs, -1).result(60) == 1
+        found.close()  # as when its scheduler is gone
+        with pytest.raises(InputError, match="is gone; learning goes on when it is back"):
+            found.executor()
+        until(lambda: found._client.status == "running")
+        assert found.executor().submit(abs, -2).result(60) == 2

@@ -177,4 +177,4 @@ class Worker:
         if isinstance(executor, LocalProcesses):
             executor.abandon()
         elif executor is not None:
-            executor.shutdown(wait=False, cancel_futures=True)
+            executor.shutdown(wait=False)  # that of a cluster knows no more words
