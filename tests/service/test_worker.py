@@ -20,7 +20,7 @@ from quorate.core.rules import Rules
 from quorate.service.arrivals import Arrival
 from quorate.service.importing import PastCase
 from quorate.service.live import LiveStudy, Watcher
-from quorate.service.worker import Worker, local_pool, run_job
+from quorate.service.worker import Worker, local_pool
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
@@ -417,22 +417,3 @@ def test_a_vote_is_answered_although_nothing_can_be_learned(tmp_path: Path) -> N
         assert answer.status_code == 200, answer.text
         problem = service.get("/api/studies/heart/report")["learning"]["problem"]
         assert problem == "OSError: cannot allocate memory"
-
-
-class Slow:
-    """A fit that no test waits for."""
-
-    def run(self) -> None:
-        time.sleep(LONG)
-
-
-def test_who_stops_waits_for_no_fit() -> None:
-    pool = local_pool()
-    future = pool.submit(run_job, Slow())  # type: ignore[arg-type]
-    until(future.running)
-    worker = Worker(lambda: pool)
-    worker._executor = pool
-    began = time.monotonic()
-    worker.close()
-    assert time.monotonic() - began < LONG / 10
-    assert isinstance(future.exception(), BrokenExecutor)

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorate.cli.accounts import DatabaseUrl as Db
 from quorate.cli.options import AsJson, Costs, InFlight, Loss, MaxVotes, MinVotes, Require, names, number_pairs
 from quorate.cli.options import about as about_option
-from quorate.errors import MissingExtraError, StudyError
+from quorate.cli.stored import changed, database, loaded, say
 
 if TYPE_CHECKING:
     from quorate.core.case import Show
     from quorate.core.rules import Guard
-    from quorate.storage.database import Database
-    from quorate.storage.studies import StoredStudy
     from quorate.study.study import Study
-
-Answer = TypeVar("Answer")
 
 app = typer.Typer(name="study", help="Create studies in a database, and work with them.", no_args_is_help=True)
 
@@ -32,45 +26,6 @@ Name = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name.")]
 CaseKey = Annotated[str, typer.Argument(metavar="CASE", help="The case's key.")]
 Expert = Annotated[str, typer.Argument(metavar="EXPERT", help="The expert's name.")]
 Vote = Annotated[str, typer.Argument(metavar="CLASS", help="The class that the expert votes for.")]
-
-
-@contextmanager
-def _database(url: str, *, create: bool = False) -> Iterator[Database]:
-    try:
-        from quorate.storage.database import Database
-    except ImportError:
-        raise MissingExtraError("a study in a database", "service") from None
-    with Database.open(url, create=create) as db:
-        yield db
-
-
-@contextmanager
-def _loaded(url: str, name: str) -> Iterator[StoredStudy]:
-    with _database(url) as db:
-        from quorate.storage import studies
-
-        stored = studies.load(db, name)
-        for note in stored.notes:
-            typer.echo(f"quorate: {note}", err=True)
-        yield stored
-
-
-def _change(url: str, name: str, change: Callable[[Study], Answer]) -> Answer:
-    """Make a change and learn from it at once, if there is anything to learn."""
-    with _loaded(url, name) as stored:
-        found = stored.tried(change)
-        _learn(stored)
-        return found
-
-
-def _learn(stored: StoredStudy) -> None:
-    """Run the fit that is due; where another program was first, it is left to whoever comes next."""
-    job = stored.study.due()
-    if job is None:
-        return
-    learned = job.run()
-    with suppress(StudyError):  # what it was to learn from is stored by now: that has not failed
-        stored.tried(lambda study: study.adopt(job, learned))
 
 
 @app.command()
@@ -112,7 +67,7 @@ def create(
     from quorate.core.panel import Panel
     from quorate.core.rules import Rules
 
-    with _database(db, create=True) as found:
+    with database(db, create=True) as found:
         from quorate.storage import studies
         from quorate.storage.config import ServiceSettings, StudyConfig
 
@@ -152,7 +107,7 @@ def _guard(text: str) -> Guard:
 @app.command("list")
 def list_(db: Db, as_json: AsJson = False) -> None:
     """List the studies of a database."""
-    with _database(db) as found:
+    with database(db) as found:
         from quorate.storage import studies
 
         known = studies.names(found)
@@ -164,7 +119,7 @@ def show(name: Name, db: Db, as_json: AsJson = False) -> None:
     """Show a study: its panel, its cases and what was spent."""
     from quorate.storage import listing
 
-    with _loaded(db, name) as stored:
+    with loaded(db, name) as stored:
         study, config = stored.study, stored.config
         told = {
             "study": name,
@@ -181,7 +136,7 @@ def show(name: Name, db: Db, as_json: AsJson = False) -> None:
             "healthy": study.predictor.health.healthy,
             "events": study.state.events,
         }
-    _say(told, as_json=as_json)
+    say(told, as_json=as_json)
 
 
 @app.command("import")
@@ -197,7 +152,7 @@ def import_(
             study.import_case(case.key, case.probabilities, case.votes)
         return len(cases)
 
-    typer.echo(f"imported {_change(db, name, bring_in)} cases into study {name}")
+    typer.echo(f"imported {changed(db, name, bring_in)} cases into study {name}")
 
 
 @app.command("open")
@@ -217,7 +172,7 @@ def open_(
 ) -> None:
     """Open a case."""
     rows = dict(map(_row, p or []))
-    _change(
+    changed(
         db,
         name,
         lambda study: study.open(
@@ -249,9 +204,9 @@ def ask(name: Name, case: CaseKey, db: Db, as_json: AsJson = False) -> None:
     """Say whom to ask next about a case, or that it can settle; only reads."""
     from quorate.service.views import forecast_view, next_view
 
-    with _loaded(db, name) as stored:
+    with loaded(db, name) as stored:
         step = stored.study.ask(case)
-    _say({"case": case, **asdict(next_view(step)), "forecast": asdict(forecast_view(step.forecast))}, as_json=as_json)
+    say({"case": case, **asdict(next_view(step)), "forecast": asdict(forecast_view(step.forecast))}, as_json=as_json)
 
 
 @app.command()
@@ -259,43 +214,43 @@ def forecast(name: Name, case: CaseKey, db: Db, as_json: AsJson = False) -> None
     """Say what the panel is expected to decide on an open case."""
     from quorate.service.views import forecast_view
 
-    with _loaded(db, name) as stored:
+    with loaded(db, name) as stored:
         found = stored.study.forecast(case)
-    _say({"case": case, **asdict(forecast_view(found))}, as_json=as_json)
+    say({"case": case, **asdict(forecast_view(found))}, as_json=as_json)
 
 
 @app.command()
 def tell(name: Name, case: CaseKey, expert: Expert, vote: Vote, db: Db) -> None:
     """Record an expert's vote; the same vote twice is one."""
-    _change(db, name, lambda study: study.tell(case, expert, vote))
+    changed(db, name, lambda study: study.tell(case, expert, vote))
     typer.echo(f"{expert} voted {vote} on case {case}")
 
 
 @app.command()
 def amend(name: Name, case: CaseKey, expert: Expert, vote: Vote, db: Db) -> None:
     """Change an expert's vote; a case that has settled with it is open again."""
-    _change(db, name, lambda study: study.correct(case, expert, vote))
+    changed(db, name, lambda study: study.correct(case, expert, vote))
     typer.echo(f"{expert} now votes {vote} on case {case}")
 
 
 @app.command()
 def withdraw(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
     """Take an expert's vote back; a case that has settled with it is open again."""
-    _change(db, name, lambda study: study.correct(case, expert, None))
+    changed(db, name, lambda study: study.correct(case, expert, None))
     typer.echo(f"the vote of {expert} on case {case} was taken back")
 
 
 @app.command()
 def abstain(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
     """Record that an expert cannot tell."""
-    _change(db, name, lambda study: study.abstain(case, expert))
+    changed(db, name, lambda study: study.abstain(case, expert))
     typer.echo(f"{expert} abstains on case {case}")
 
 
 @app.command()
 def expire(name: Name, case: CaseKey, expert: Expert, db: Db) -> None:
     """Take a question back that an expert has not answered; the next best is asked."""
-    _change(db, name, lambda study: study.expire(case, expert))
+    changed(db, name, lambda study: study.expire(case, expert))
     typer.echo(f"the question to {expert} about case {case} was taken back")
 
 
@@ -308,22 +263,22 @@ def away(name: Name, expert: Expert, db: Db) -> None:
         for key in [key for key, asked in study.state.asked.items() if expert in asked.pending]:
             study.expire(key, expert)
 
-    _change(db, name, leave)
+    changed(db, name, leave)
     typer.echo(f"{expert} is away")
 
 
 @app.command()
 def back(name: Name, expert: Expert, db: Db) -> None:
     """Ask an expert again who was away."""
-    _change(db, name, lambda study: study.back(expert))
+    changed(db, name, lambda study: study.back(expert))
     typer.echo(f"{expert} is back")
 
 
 @app.command()
 def settle(name: Name, case: CaseKey, db: Db, as_json: AsJson = False) -> None:
     """Settle a case that `ask` says can be settled."""
-    found = _change(db, name, lambda study: study.settle(case))
-    _say({"event": type(found).__name__.lower(), **asdict(found)}, as_json=as_json)
+    found = changed(db, name, lambda study: study.settle(case))
+    say({"event": type(found).__name__.lower(), **asdict(found)}, as_json=as_json)
 
 
 @app.command()
@@ -334,7 +289,7 @@ def reopen(
     whole: Annotated[bool, typer.Option("--whole", help="Ask on until everyone has voted.")] = False,
 ) -> None:
     """Ask about a settled case again."""
-    _change(db, name, lambda study: study.reopen(case, whole=whole))
+    changed(db, name, lambda study: study.reopen(case, whole=whole))
     typer.echo(f"opened case {case} again")
 
 
@@ -351,7 +306,7 @@ def export(
 
     if kind not in FORMATS:
         raise typer.BadParameter(f"{kind!r}: expected {' or '.join(FORMATS)}", param_hint="--format")
-    with _loaded(db, name) as stored:
+    with loaded(db, name) as stored:
         lines = FORMATS[kind][0](rows(stored))
         if out is None:
             sys.stdout.writelines(lines)
@@ -371,7 +326,7 @@ def delete(
     """Delete a study with all its votes."""
     if not yes:
         typer.confirm(f"Delete study {name} with all its votes?", abort=True)
-    with _database(db) as found:
+    with database(db) as found:
         from quorate.storage import studies
 
         studies.delete(found, name)
@@ -386,14 +341,14 @@ def add_expert(
     cost: Annotated[float | None, typer.Option(metavar="X", min=0, help="What a vote of theirs costs.")] = None,
 ) -> None:
     """Let an expert join, or one who retired return."""
-    _change(db, name, lambda study: study.add_expert(expert, cost=cost))
+    changed(db, name, lambda study: study.add_expert(expert, cost=cost))
     typer.echo(f"{expert} belongs to study {name}")
 
 
 @app.command("retire-expert")
 def retire_expert(name: Name, expert: Expert, db: Db) -> None:
     """Ask an expert no more."""
-    _change(db, name, lambda study: study.retire_expert(expert))
+    changed(db, name, lambda study: study.retire_expert(expert))
     typer.echo(f"{expert} has retired from study {name}")
 
 
@@ -405,21 +360,5 @@ def replace_classifier(
     db: Db,
 ) -> None:
     """Let a classifier give way to another."""
-    _change(db, name, lambda study: study.replace_classifier(old, new))
+    changed(db, name, lambda study: study.replace_classifier(old, new))
     typer.echo(f"{new} replaces {old} in study {name}")
-
-
-def _say(told: dict[str, object], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(told))
-        return
-    width = max(map(len, told))
-    for key, value in told.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, tuple | list) else value
-        if isinstance(value, dict):
-            shown = ", ".join(f"{part} {_number(one)}" for part, one in value.items())
-        typer.echo(f"{key:<{width}}  {_number(shown)}")
-
-
-def _number(value: object) -> object:
-    return f"{value:.4g}" if isinstance(value, float) else value
