@@ -114,7 +114,12 @@ def _run(
     app = create_app(hall, image_origins=image_origins, demo=demo)
 
     class Server(uvicorn.Server):
-        """Streams end as soon as the service is told to stop, so that nothing waits for them."""
+        """Says where it is once it answers there; ends its streams as soon as it is told to stop, so nothing waits."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                _say(hall, address)
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             hall.hub.close()
@@ -132,7 +137,6 @@ def _run(
         server_header=False,
         proxy_headers=False,
     )
-    _say(hall, address)
     Server(settings).run(sockets=[listener])
 
 
