@@ -15,7 +15,7 @@ from quorate.core.health import Health
 from quorate.core.outlook import Outlook
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
-from quorate.core.target import patterns
+from quorate.core.target import completion, standing
 
 TABLE_LIMIT = 4096
 """Most vote patterns that are tabulated; beyond it, votes are sampled."""
@@ -73,8 +73,7 @@ class Table:
     def given(self, row: Ints, unasked: tuple[int, ...], target: Target) -> Marginals:
         """Marginals of the table once the votes seen are fixed; `unasked` are those of its experts without a vote."""
         rest = self._left(row)
-        rows = patterns(row, unasked, self.classes)
-        weights = target.weights(rows)  # (K^U, J)
+        rows, weights, possible = completion(target, row, unasked, self.classes)
         by_draw = rest @ weights
         shape = (self.classes,) * len(unasked) + (weights.shape[1],)
         mass = rest.sum(axis=0)[:, None] * weights
@@ -84,7 +83,7 @@ class Table:
         # A latent's weight is at most 1, so that weights leave no fewer effective latents than their sum.
         latents = self.latents * float(rest.sum() / self._total)
         ways = rows.take(unasked, axis=1)
-        return Marginals(by_draw, stacked, weights.max(axis=0) > 0, latents, ways, mass, whole=True)
+        return Marginals(by_draw, stacked, possible, latents, ways, mass, whole=True)
 
     @cached_property
     def _total(self) -> float:
@@ -134,7 +133,7 @@ def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, 
     """The forecast that a case's patterns give, with its Monte Carlo error between batches of draws (S,) and health."""
     row, unasked = case.vote_row(), case.unasked
     by_draw, joint, possible, latents, ways, mass, whole = found.given(row, unasked, target)
-    forced = target.forced(row, unasked)
+    forced, relevant = standing(target, row, unasked)
     total = by_draw.sum()
     reasons = list(fit.reasons)
     if forced is not None:
@@ -158,7 +157,7 @@ def forecast_from(found: Patterns, case: Case, target: Target, *, panel: Panel, 
         classes=panel.classes,
         values=tuple(float(p) for p in values),
         joint={panel.experts[expert]: table for expert, table in zip(unasked, joint, strict=True)},
-        candidates=tuple(panel.experts[expert] for expert in target.relevant(row, unasked)),
+        candidates=tuple(panel.experts[expert] for expert in relevant),
         certain=forced is not None,
         interval=interval(by_draw, int(np.argmax(values))) if forced is None and total > 0 else None,
         health=Health(tuple(reasons), fit.rhat, fit.ess, monte_carlo, fit.divergences),

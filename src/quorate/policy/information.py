@@ -42,11 +42,11 @@ def information(forecast: Forecast, candidates: tuple[str, ...]) -> dict[str, fl
     >>> round(information(seen, ("ann",))["ann"], 4)
     0.6931
     """
-    gains = {}
-    for expert in candidates:
-        joint = forecast.joint[expert]
-        gains[expert] = float(entropy(joint.sum(axis=0))) - expected_entropy(joint)
-    return gains
+    if not candidates:
+        return {}
+    joint = np.array([forecast.joint[expert] for expert in candidates])  # (C, K, J)
+    now, votes, after = entropy(joint.sum(axis=1)), joint.sum(axis=2), entropy(given_votes(joint))
+    return {expert: float(now[place]) - float(votes[place] @ after[place]) for place, expert in enumerate(candidates)}
 
 
 @dataclass(frozen=True)
