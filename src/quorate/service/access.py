@@ -74,6 +74,7 @@ CSRF_FIELD: Final = "csrf"
 HASHES_AT_ONCE: Final = 2  # each takes much memory; those who wait for their turn hold no thread
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 FORM_TYPES: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+Via = Literal["session", "api"]
 LOCAL: Final = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]*")
 
 
@@ -106,23 +107,26 @@ class Access:
 
     def identify(self, request: Request) -> Identity | None:
         """Who a request says it is, by its Authorization header if it has one, else by its cookie; None for neither."""
-        header = request.headers.get("authorization")
-        if header is not None:
-            scheme, _, secret = header.partition(" ")
-            grant = self.tokens.read("api", secret.strip()) if scheme.lower() == "bearer" else None
-            if grant is None:
-                raise ApiError(
-                    401,
-                    "unauthorized",
-                    "the token is unknown, expired or revoked; expected `Authorization: Bearer quo_...`",
-                    headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
-                )
-            return self._identity(grant, "api")
-        cookie = request.cookies.get(SESSION_COOKIE)
-        grant = self.tokens.read("session", cookie) if cookie else None
-        return None if grant is None else self._identity(grant, "session")
+        shown = _shown(request)
+        grant = None if shown is None else self.tokens.read(*shown)
+        if shown is not None and grant is not None:
+            return self._identity(grant, shown[0])
+        if shown is not None and shown[0] == "api":
+            raise ApiError(
+                401,
+                "unauthorized",
+                "the token is unknown, expired or revoked; expected `Authorization: Bearer quo_...`",
+                headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+            )
+        return None
 
-    def _identity(self, grant: Grant, via: Literal["session", "api"]) -> Identity:
+    def recall(self, request: Request) -> Identity | None:
+        """The same of somebody who came a moment ago, at once; None where it is not known."""
+        shown = _shown(request)
+        grant = None if shown is None else self.tokens.recall(*shown)
+        return None if shown is None or grant is None else self._identity(grant, shown[0])
+
+    def _identity(self, grant: Grant, via: Via) -> Identity:
         seats: dict[str, set[str]] = {}
         for seat in grant.seats:
             seats.setdefault(seat.study, set()).add(seat.expert)
@@ -159,6 +163,16 @@ class Access:
         response.delete_cookie(SESSION_COOKIE, path="/", secure=self.https, httponly=True, samesite="lax")
 
 
+def _shown(request: Request) -> tuple[Via, str] | None:
+    """The secret that a request comes with."""
+    header = request.headers.get("authorization")
+    if header is not None:
+        scheme, _, secret = header.partition(" ")
+        return "api", secret.strip() if scheme.lower() == "bearer" else ""
+    cookie = request.cookies.get(SESSION_COOKIE)
+    return ("session", cookie) if cookie else None
+
+
 def install(app: FastAPI, access: Access) -> None:
     """Let the dependencies below find the way in."""
     app.state.access = access
@@ -172,7 +186,8 @@ def access_of(request: Request) -> Access:
 
 async def visitor(request: Request) -> AsyncIterator[Identity | None]:
     """Who makes a request, None for a stranger; an unsafe one that came by cookie must carry the CSRF token."""
-    who = await run_in_threadpool(access_of(request).identify, request)
+    access = access_of(request)
+    who = access.recall(request) or await run_in_threadpool(access.identify, request)
     if who is not None:
         request.state.user_id = who.user_id
     try:

@@ -5,8 +5,10 @@ Nothing here knows a password or a secret: hashes and digests are stored as give
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import LABEL_STYLE_TABLENAME_PLUS_COL, and_, bindparam, delete, insert, or_, select, update
@@ -42,6 +44,20 @@ class Accounts:
     def __init__(self, db: Database, *, clock: Callable[[], datetime] = utc_now) -> None:
         self.db = db
         self.clock = clock
+        self._numbers = itertools.count(1)
+        self.changes = 0  # another number after every change that was made here
+
+    def changed(self) -> None:
+        """Say that what was read before may hold no longer."""
+        self.changes = next(self._numbers)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        try:
+            with self.db.writing() as connection:
+                yield connection
+        finally:
+            self.changed()
 
     # Users
 
@@ -50,7 +66,7 @@ class Accounts:
         folded = folded_name(name)
         values = {"name": folded, "role": _known(role, ROLES, "role"), "password": password, "disabled": False}
         try:
-            with self.db.writing() as connection:
+            with self._writing() as connection:
                 made = connection.execute(
                     insert(USERS).values(**values, created_at=text_of(self.clock())).returning(*USERS.c)
                 )
@@ -81,14 +97,14 @@ class Accounts:
     def change_role(self, user_id: int, role: str) -> User:
         """Another role, at once; the last admin stays one."""
         known = _known(role, ROLES, "role")
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             if known != "admin":
                 _keep_an_admin(connection, user_id, "lose the role")
             return _changed(connection, user_id, {"role": known})
 
     def set_password(self, user_id: int, password: str | None, *, keep: int | None = None) -> User:
         """Another password hash; sessions and links of the user end, but for the token numbered `keep`."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             user = _changed(connection, user_id, {"password": password})
             others = and_(
                 TOKENS.c.user_id == user_id, TOKENS.c.kind.in_(("session", "link")), TOKENS.c.id != (keep or 0)
@@ -98,13 +114,13 @@ class Accounts:
 
     def refresh_password(self, user_id: int, before: str, after: str) -> None:
         """The same password hashed anew, unless it was changed meanwhile; nothing ends."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             same = and_(USERS.c.id == user_id, USERS.c.password == before)
             connection.execute(update(USERS).where(same).values(password=after))
 
     def disable(self, user_id: int) -> User:
         """Keep a user out: every token is dead at once and stays so. The last admin cannot be disabled."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             _keep_an_admin(connection, user_id, "be disabled")
             user = _changed(connection, user_id, {"disabled": True})
             _revoke(connection, TOKENS.c.user_id == user_id, self.clock())
@@ -112,14 +128,14 @@ class Accounts:
 
     def enable(self, user_id: int) -> User:
         """Let a user in again, with new tokens only."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             return _changed(connection, user_id, {"disabled": False})
 
     # Seats
 
     def give_seat(self, user_id: int, study: str, expert: str) -> Seat:
         """Let a user vote as an expert of a study; giving it twice is giving it once."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             _present(connection, user_id, lock=True)
             study_id = _study_id(connection, study)
             experts = _experts(connection, study_id)
@@ -132,7 +148,7 @@ class Accounts:
 
     def take_seat(self, user_id: int, study: str, expert: str) -> None:
         """Take a seat from a user."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             name = _present(connection, user_id).name
             held = (SEATS.c.user_id == user_id, SEATS.c.study_id == _study_id(connection, study))
             if not connection.execute(delete(SEATS).where(*held, SEATS.c.expert == expert)).rowcount:
@@ -155,7 +171,7 @@ class Accounts:
         self, user_id: int, kind: str, digest: str, *, label: str = "", expires_at: datetime | None = None
     ) -> Token:
         """Note a secret that is handed out to a user who may sign in."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             user = _present(connection, user_id, lock=True)
             if user.disabled:
                 raise AccountError(f"user {user.name!r} is disabled; enable the user before giving out a token")
@@ -170,7 +186,7 @@ class Accounts:
         """Use up a sign-in link and begin a session, in one step; None if the link is dead. Of two at once one wins."""
         now = self.clock()
         unused = (TOKENS.c.digest == link, TOKENS.c.kind == "link", *_live(text_of(now)))
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             owner = connection.execute(
                 update(TOKENS).where(*unused).values(used_at=text_of(now)).returning(TOKENS.c.user_id)
             ).scalar_one_or_none()
@@ -181,7 +197,7 @@ class Accounts:
 
     def revoke(self, token_id: int) -> Token:
         """End a token; ending it again changes nothing."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             _revoke(connection, TOKENS.c.id == token_id, self.clock())
             row = connection.execute(select(TOKENS).where(TOKENS.c.id == token_id)).one_or_none()
         if row is None:
@@ -190,7 +206,7 @@ class Accounts:
 
     def revoke_all(self, user_id: int, kinds: Collection[str] = TOKEN_KINDS) -> int:
         """End a user's tokens of some kinds; how many were ended."""
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             return _revoke(connection, and_(TOKENS.c.user_id == user_id, TOKENS.c.kind.in_(kinds)), self.clock())
 
     def tokens(self, *, user_id: int | None = None, kinds: Collection[str] = TOKEN_KINDS) -> list[Token]:
@@ -206,7 +222,7 @@ class Accounts:
         ended = or_(
             *(column < text_of(before) for column in (TOKENS.c.expires_at, TOKENS.c.used_at, TOKENS.c.revoked_at))
         )
-        with self.db.writing() as connection:
+        with self._writing() as connection:
             return int(connection.execute(delete(TOKENS).where(ended)).rowcount)
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from quorate.service.tokens import Kind, Tokens, first_link, new_secret, same_text
 from quorate.storage.accounts import Accounts
+from tests.unit.service.conftest import KEY
 
 if TYPE_CHECKING:
+    from quorate.storage.people import Grant
     from tests.unit.service.conftest import Clock
 
 
@@ -65,6 +67,66 @@ def test_lifetimes(tokens: Tokens, clock: Clock) -> None:
     clock.pass_by(hours=12)
     assert tokens.read("session", issued["session"].secret) is None
     assert tokens.read("api", issued["api"].secret) is not None
+
+
+def test_a_secret_of_a_moment_ago_is_recalled_until_anything_changes(accounts: Accounts, clock: Clock) -> None:
+    tokens = Tokens(accounts, KEY, ticks=clock.seconds)
+    ann, ben = accounts.create_user("ann", "expert"), accounts.create_user("ben", "expert")
+    issued, other = tokens.issue_api(ann.id), tokens.issue_api(ben.id)
+    assert tokens.recall("api", issued.secret) is None, "it was not read yet"
+    read = tokens.read("api", issued.secret)
+    assert read is not None
+    assert tokens.recall("api", issued.secret) == read
+    assert tokens.recall("api", other.secret) is None
+    assert tokens.recall("session", issued.secret) is None
+    assert tokens.recall("api", "x" * 10**6) is None
+    clock.pass_by(seconds=1.5)
+    assert tokens.recall("api", issued.secret) is None, "another program may have revoked it"
+    tokens.read("api", issued.secret)
+    accounts.change_role(ben.id, "manager")
+    assert tokens.recall("api", issued.secret) is None
+    tokens.read("api", issued.secret)
+    accounts.disable(ann.id)
+    assert tokens.recall("api", issued.secret) is tokens.read("api", issued.secret) is None
+    assert tokens.recall("api", issued.secret) is None, "what opens nothing is not kept"
+
+
+def test_a_secret_is_not_recalled_beyond_its_end(accounts: Accounts, clock: Clock) -> None:
+    tokens = Tokens(accounts, KEY, ticks=lambda: 0.0)
+    ann = accounts.create_user("ann", "expert")
+    issued = tokens.issue_api(ann.id, lifetime=timedelta(seconds=0.5))
+    tokens.read("api", issued.secret)
+    assert tokens.recall("api", issued.secret) is not None
+    clock.pass_by(seconds=0.5)
+    assert tokens.recall("api", issued.secret) is None
+
+
+def test_what_changes_while_a_secret_is_read_is_not_missed(
+    accounts: Accounts, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = Tokens(accounts, KEY, ticks=clock.seconds)
+    ann = accounts.create_user("ann", "expert")
+    issued = tokens.issue_api(ann.id)
+    look = accounts.grant
+
+    def slow(kind: str, digest: str) -> Grant | None:
+        found = look(kind, digest)
+        accounts.disable(ann.id)
+        return found
+
+    monkeypatch.setattr(accounts, "grant", slow)
+    assert tokens.read("api", issued.secret) is not None, "it held as it was read"
+    assert tokens.recall("api", issued.secret) is None
+
+
+def test_few_secrets_are_kept(accounts: Accounts, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.service.tokens.MOST_RECENT", 3)
+    tokens = Tokens(accounts, KEY, ticks=clock.seconds)
+    ann = accounts.create_user("ann", "expert")
+    secrets = [tokens.issue_api(ann.id).secret for _ in range(4)]
+    for secret in secrets:
+        tokens.read("api", secret)
+    assert [tokens.recall("api", secret) is not None for secret in secrets] == [False, False, False, True]
 
 
 def test_a_link_is_spent_once_for_a_session(tokens: Tokens) -> None:
