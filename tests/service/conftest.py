@@ -20,10 +20,11 @@ from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.service.access import Access
 from quorate.service.app import create_app
+from quorate.service.changing import Watcher
 from quorate.service.hall import Hall
 from quorate.service.keyfile import key_path, read_or_make_key
 from quorate.service.limits import SignInLimits
-from quorate.service.live import LiveStudy, Watcher
+from quorate.service.live import LiveStudy
 from quorate.service.passwords import Passwords
 from quorate.service.tokens import Tokens
 from quorate.storage import studies

@@ -12,7 +12,8 @@ from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.service.arrivals import Arrival
 from quorate.service.board import board
-from quorate.service.live import LiveStudy, Watcher
+from quorate.service.changing import Watcher
+from quorate.service.live import LiveStudy
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database

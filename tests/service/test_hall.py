@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, closing
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.errors import StorageError
 from quorate.service.arrivals import Arrival
-from quorate.service.hall import OF_A_STUDY
 from quorate.storage.config import StudyConfig
 from tests.service.conftest import Service, serving
 
@@ -235,21 +233,3 @@ def test_the_clock_goes_on_where_old_tokens_cannot_be_deleted(
     with serving(folder / FILE) as service:
         until(lambda: caplog.text.count("old tokens could not be deleted") > 1)
         assert readiness(service) == (200, "ready")
-
-
-def test_a_study_that_is_held_up_holds_up_no_other(folder: Path) -> None:
-    with serving(folder / FILE) as service:
-
-        async def votes() -> bool:
-            async with AsyncExitStack() as held:
-                for _ in range(OF_A_STUDY):
-                    await held.enter_async_context(service.hall.turn("heart"))
-                waiting = [asyncio.create_task(held.enter_async_context(service.hall.turn("heart"))) for _ in range(9)]
-                await asyncio.sleep(0)
-                async with asyncio.timeout(5), service.hall.turn("lung"):
-                    done = not any(task.done() for task in waiting)
-                for task in waiting:
-                    task.cancel()
-                return done
-
-        assert asyncio.run(votes())

@@ -24,7 +24,8 @@ from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.errors import NotFoundError, StudyError
 from quorate.service.arrivals import Arrival
-from quorate.service.live import LiveStudy, Watcher
+from quorate.service.changing import Watcher
+from quorate.service.live import LiveStudy
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig
 from quorate.storage.database import Database
@@ -167,15 +168,19 @@ class People(RuleBasedStateMachine):
     @precondition(lambda self: self._cast())
     @rule(pick=picks)
     def take_back_a_slip(self, pick: int) -> None:
-        """Whoever takes back a slip of the hand is asked at once, unless the other votes settle the case."""
+        """Whoever takes back a slip of the hand is asked at once, unless the other votes settle the case.
+
+        Their desk may have one question too many for that, and no more.
+        """
         cast = self._cast()
         key, expert = cast[pick % len(cast)]
+        has_room = sum(expert in self.live.study.pending(one) for one in self.cases) <= self.live.desk.max_open
         case = self.cases[key]
         del case.votes[expert]
         self._set_aside(key, expert)
         self.live.withdraw(key, expert, again=True)
         is_open = self.live.study.state.settling(key) is None
-        assert (expert in self.live.study.pending(key)) == (is_open and expert not in self.away)
+        assert (expert in self.live.study.pending(key)) == (is_open and has_room and expert not in self.away)
         if is_open and expert not in self.away:
             case.slips.add(expert)
 
@@ -227,7 +232,8 @@ class People(RuleBasedStateMachine):
     @rule(pick=picks, whole=st.booleans())
     def reopen(self, pick: int, whole: bool) -> None:
         key = self._key(pick)
-        if self.cases[key].outcome is None and not whole:
+        left = self.live.study.state.left_by_all(key)  # such a case needs a person, who may want more votes on it
+        if self.cases[key].outcome is None and not whole and not left:
             with pytest.raises(StudyError):
                 self.live.reopen(key, whole=whole)
             return

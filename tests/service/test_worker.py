@@ -18,8 +18,9 @@ from quorate.assembly import Options
 from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.service.arrivals import Arrival
+from quorate.service.changing import Watcher
 from quorate.service.importing import PastCase
-from quorate.service.live import LiveStudy, Watcher
+from quorate.service.live import LiveStudy
 from quorate.service.worker import Worker, local_pool
 from quorate.storage import studies
 from quorate.storage.config import ServiceSettings, StudyConfig

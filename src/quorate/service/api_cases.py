@@ -9,25 +9,22 @@ from fastapi import APIRouter, BackgroundTasks, Path, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from quorate.errors import NotFoundError
-from quorate.service.access import Identity, Who, may_change_vote, may_see_inbox, may_vote, refuse
+from quorate.service.access import Who, may_change_vote, may_see_inbox, refuse
 from quorate.service.api_studies import TheHall, can
 from quorate.service.forms import Arriving, CasesIn, ExpertOfCase, ReopenIn, VoteIn
 from quorate.service.hall import Hall
-from quorate.service.live import LiveStudy
 from quorate.service.rights import Right, may
 from quorate.service.views import (
     CaseLine,
     CaseView,
     InboxView,
-    QuestionView,
     case_lines,
     case_view,
     inbox,
 )
+from quorate.service.voting import Heard, Incoming, TheVotes, check_seat, check_voice, known_case, next_question
 from quorate.storage import listing
 from quorate.storage.schema import STATES
-from quorate.study.study import Study
 
 router = APIRouter(prefix="/api/studies/{study}", tags=["cases"])
 CaseKey = Annotated[str, Path(max_length=500)]
@@ -48,16 +45,6 @@ class CasePage:
 
     items: list[CaseLine]
     next: int | None
-
-
-@dataclass(frozen=True)
-class Heard:
-    """An answer that is stored, and the next question on the same desk."""
-
-    case: str
-    expert: str
-    vote: str | None
-    next: QuestionView | None
 
 
 @router.post("/cases", status_code=201, dependencies=[can(Right.OPEN_CASES)])
@@ -88,72 +75,11 @@ def show_case(study: str, case: CaseKey, hall: TheHall) -> CaseView:
     return case_view(hall.study(study), case)
 
 
-def known_case(live: LiveStudy, case: str) -> None:
-    """Refuse an address of a case that is not there."""
-    if not live.read(lambda study: case in study.state.places):
-        raise NotFoundError(f"no case {case!r} in study {live.name!r}")
-
-
-def check_seat(who: Identity, live: LiveStudy, case: str, expert: str) -> None:
-    """Refuse a vote of somebody who does not sit there, or was not asked; it tells strangers nothing of the case."""
-    seated = who.sits(live.name, expert)
-    refuse(f"vote as {expert!r}", unless=seated or may_vote(who, live.name, expert, asked=False))
-    if may(who, Right.SEE_STUDIES):
-        known_case(live, case)
-
-    asked = live.read(lambda study: expert in study.state.waiting(case)) or was_asked(live, case, expert)
-    refuse(
-        f"vote on case {case!r} as {expert!r}, who was not asked",
-        unless=may_vote(who, live.name, expert, asked=asked),
-    )
-
-
-def was_asked(live: LiveStudy, case: str, expert: str) -> bool:
-    """Whether an expert was ever asked about a case, or voted on it; a case that is not there is one they were not."""
-    known = live.read(lambda study: case in study.state.places)
-    record = listing.find(live.stored.db, live.stored.id, case) if known else None
-    return record is not None and live.study.panel.expert(expert) in {one.expert for one in record.asked}
-
-
-def check_voice(who: Identity, study: str, expert: str) -> None:
-    """Refuse somebody who has no say in an expert's votes, before anything is looked for."""
-    says = may_change_vote(who, study, expert) or may_vote(who, study, expert, asked=True)
-    refuse(f"vote as {expert!r}", unless=says)
-
-
-def has_voted(live: LiveStudy, case: str, expert: str) -> bool:
-    """Whether an expert's vote on a case is there, to be changed."""
-
-    def look(study: Study) -> bool:
-        places = study.state.places
-        return case in places and study.state.known(case).voted(study.panel.expert(expert)) is not None
-
-    return live.read(look)
-
-
 @router.post("/cases/{case}/votes")
-async def vote(study: str, case: CaseKey, body: VoteIn, hall: TheHall, who: Who, later: BackgroundTasks) -> Heard:
+async def vote(study: str, case: CaseKey, body: VoteIn, votes: TheVotes, who: Who, later: BackgroundTasks) -> Heard:
     """An expert votes; the same vote twice is one vote, and another replaces it only with `amend`."""
-    async with hall.turn(study):
-        return await run_in_threadpool(_vote, study, case, body, hall, who, later)
-
-
-def _vote(study: str, case: str, body: VoteIn, hall: Hall, who: Identity, later: BackgroundTasks) -> Heard:
     check_voice(who, study, body.expert)
-    live = hall.study(study)
-    if may(who, Right.SEE_STUDIES):
-        known_case(live, case)
-    if not (body.amend and may_change_vote(who, study, body.expert) and has_voted(live, case, body.expert)):
-        check_seat(who, live, case, body.expert)
-    live.vote(case, body.expert, body.vote, amend=body.amend, by=who.instead_of(study, body.expert))
-    if live.more:
-        later.add_task(live.refill)
-    return Heard(case, body.expert, body.vote, next_question(live, body.expert))
-
-
-def next_question(live: LiveStudy, expert: str) -> QuestionView | None:
-    """The oldest question on an expert's desk."""
-    return next(iter(inbox(live, expert, most=1).questions), None)
+    return await votes(study, Incoming(case, body, who, later))
 
 
 @router.delete("/cases/{case}/votes/{expert}", status_code=204)

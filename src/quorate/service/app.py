@@ -27,6 +27,7 @@ from quorate.service.pages import include_pages, show_problem
 from quorate.service.passwords import Passwords
 from quorate.service.rights import Right
 from quorate.service.tokens import Tokens
+from quorate.service.voting import votes_of
 from quorate.service.worker import local_pool
 from quorate.storage.accounts import Accounts
 from quorate.storage.database import Database
@@ -79,6 +80,7 @@ def create_app(hall: Hall, *, image_origins: Sequence[str] = (), demo: bool = Fa
         responses={code: {"description": "an error", "model": problems.Answer} for code in DOCUMENTED},
     )
     app.state.hall = hall
+    app.state.votes = votes_of(hall)
     access.install(app, hall.access)
     metrics = app.state.metrics = Metrics(hall)
     problems.install(app, page=show_problem)

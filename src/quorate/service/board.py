@@ -10,7 +10,8 @@ import numpy as np
 from quorate.assurance.audit import Audit, Checked, audited
 from quorate.core.case import Case
 from quorate.core.protocols import Target
-from quorate.service.live import LiveStudy, open_keys
+from quorate.service.changing import open_keys
+from quorate.service.live import LiveStudy
 from quorate.storage import listing
 from quorate.study.events import Settled
 from quorate.study.state import State

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from math import inf
-from weakref import WeakValueDictionary
 
 from quorate.errors import (
     NotFoundError,
@@ -24,7 +21,8 @@ from quorate.errors import (
 )
 from quorate.service.access import Access
 from quorate.service.board import Board, board
-from quorate.service.live import LiveStudy, Watcher
+from quorate.service.changing import Watcher
+from quorate.service.live import LiveStudy
 from quorate.service.stream import Hub
 from quorate.service.worker import Worker, local_pool
 from quorate.storage import studies
@@ -34,8 +32,6 @@ from quorate.storage.database import Database
 LOG = logging.getLogger("quorate.service")
 TICK = 1.0
 """Seconds between two looks at the clock."""
-VOTES_AT_ONCE, OF_A_STUDY = 4, 2
-"""More would wait for the same processor, hold each other up, and those who only look."""
 CLEARED_EVERY = 3600.0
 """Seconds between two looks for tokens that ended long ago."""
 KEPT = timedelta(days=30)
@@ -56,8 +52,6 @@ class Hall:
     ready: bool = field(default=False, init=False)
     unreadable: Mapping[str, str] = field(default_factory=dict, init=False)  # studies that failed to load, and why
     _lives: dict[str, LiveStudy] = field(default_factory=dict, init=False)
-    _voting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(VOTES_AT_ONCE), init=False)
-    _turns: WeakValueDictionary[str, asyncio.Semaphore] = field(default_factory=WeakValueDictionary, init=False)
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False)
     _stop: threading.Event = field(default_factory=threading.Event, init=False)
     _clock: threading.Thread | None = field(default=None, init=False)
@@ -132,13 +126,6 @@ class Hall:
         live.start()
         return live
 
-    @asynccontextmanager
-    async def turn(self, study: str) -> AsyncIterator[None]:
-        """Wait until a vote of a study may be taken; those of one that is held up hold up no other."""
-        of_study = self._turns.setdefault(study, asyncio.Semaphore(OF_A_STUDY))
-        async with of_study, self._voting:
-            yield
-
     def create(self, name: str, config: StudyConfig) -> LiveStudy:
         """A new study."""
         with self._lock:
@@ -152,6 +139,7 @@ class Hall:
         with self._lock:
             self._check_there(name)
             studies.delete(self.db, name)
+            self.access.accounts.changed()  # its seats are gone
             self._lives.pop(name, None)
             self._forgive(name)
             self.worker.forget(name)

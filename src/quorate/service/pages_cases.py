@@ -10,7 +10,6 @@ from fastapi.responses import RedirectResponse, Response
 
 from quorate.errors import QuorateError, StudyError
 from quorate.service.access import Identity, may_change_vote, page_holding, refuse
-from quorate.service.api_cases import known_case
 from quorate.service.api_studies import TheHall
 from quorate.service.hall import Hall
 from quorate.service.live import LiveStudy
@@ -18,6 +17,7 @@ from quorate.service.problems import as_api_error
 from quorate.service.rendering import part_of, render
 from quorate.service.rights import Right
 from quorate.service.views import CaseLine, case_lines, case_view
+from quorate.service.voting import known_case
 from quorate.storage import listing
 from quorate.storage.schema import STATES
 

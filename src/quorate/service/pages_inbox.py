@@ -18,12 +18,12 @@ from quorate.service.access import (
     may_vote,
     refuse,
 )
-from quorate.service.api_cases import check_seat
 from quorate.service.api_studies import TheHall
 from quorate.service.hall import Hall
 from quorate.service.problems import as_api_error
 from quorate.service.rendering import part_of, render
 from quorate.service.views import inbox
+from quorate.service.voting import check_seat
 
 router = APIRouter(prefix="/studies/{study}/inbox/{expert}", include_in_schema=False)
 Text = Annotated[str, Form()]

@@ -117,6 +117,22 @@ class SqlJournal:
         self._count, self._head = begun.count, begun.head
         self.records.take(begun.draft.after)
 
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """A part of a batch: where something is raised inside, what was appended since is dropped.
+
+        What was written since cannot be: then the batch must not go on, and that is raised instead.
+        """
+        batch = self._batch
+        if batch is None:
+            raise RuntimeError("a part of a batch needs a batch around it")
+        mark = batch.mark()
+        try:
+            yield
+        except BaseException:
+            batch.return_to(mark)
+            raise
+
     def lock(self, connection: Connection) -> None:
         """Lock the study for a transaction; refused where it is not as it was seen last."""
         self._check(connection.execute(_LOCKED, {"study": self.study_id}).one_or_none())
@@ -233,6 +249,19 @@ class _Batch:
         self._events.append((event, at))
         if len(self._rows) >= PAGE:
             self.flush()
+
+    def mark(self) -> tuple[int, str]:
+        """Where it is: number and hash of the last event."""
+        return self.count, self.head
+
+    def return_to(self, mark: tuple[int, str]) -> None:
+        """Drop what was added since a mark."""
+        number, _ = mark
+        if number < self._written[0]:
+            raise RuntimeError("what was added to a batch is written already and cannot be dropped alone")
+        kept = number - self._written[0]
+        del self._rows[kept:], self._events[kept:]
+        self.count, self.head = mark
 
     def _known(self) -> Iterator[CaseRecord]:
         """The records, as they were, of cases that something has happened to."""

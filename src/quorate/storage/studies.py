@@ -143,6 +143,17 @@ class StoredStudy:
             self.study = before
             raise
 
+    @contextmanager
+    def part(self) -> Iterator[KeptStudy]:
+        """A part of a batch: where something is raised inside, it alone has not happened, and the batch may go on."""
+        before = copy.copy(self.study)
+        with self.journal.part():
+            try:
+                yield self.study
+            except BaseException:
+                self.study = before
+                raise
+
     def shown(self, keys: Sequence[str]) -> dict[str, Show | None]:
         """What experts are shown of some cases; safe for many threads."""
         kept = {key: self.journal.records.get(key) for key in keys}

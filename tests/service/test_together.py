@@ -1,0 +1,149 @@
+"""Votes that come at once: served together, each as if it came alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from quorate.errors import StudyError
+from quorate.service.live import Ballot
+from quorate.service.together import Together
+from quorate.storage.database import Database
+from quorate.study.events import Voted
+from tests.service.desks import Make, again
+
+LONGEST = 20.0
+
+
+def test_those_who_come_while_others_are_served_are_served_together() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    served: list[list[int]] = []
+
+    def work(group: str, items: Sequence[int]) -> list[str]:
+        served.append([*items])
+        begun.set()
+        assert go_on.wait(LONGEST)
+        return [f"{group} {item}" for item in items]
+
+    async def come() -> list[str]:
+        together = Together[int, str](work, most=3, at_once=2, patience=0.01)
+        first = asyncio.create_task(together("heart", 0))
+        assert await asyncio.to_thread(begun.wait, LONGEST)
+        others = [asyncio.create_task(together("heart", item)) for item in range(1, 6)]
+        await asyncio.sleep(0)
+        go_on.set()
+        return await asyncio.gather(first, *others)
+
+    assert asyncio.run(come()) == [f"heart {item}" for item in range(6)]
+    assert served == [[0], [1, 2, 3], [4, 5]]
+
+
+def test_a_group_that_is_held_up_holds_up_no_other() -> None:
+    go_on = threading.Event()
+
+    def work(group: str, items: Sequence[int]) -> list[str]:
+        assert group == "lung" or go_on.wait(LONGEST)
+        return [group for _ in items]
+
+    async def come() -> tuple[str, bool]:
+        together = Together[int, str](work, most=2, at_once=2, patience=0.01)
+        held = [asyncio.create_task(together("heart", item)) for item in range(9)]
+        await asyncio.sleep(0)
+        async with asyncio.timeout(LONGEST):
+            answer = await together("lung", 0)
+        waited = not any(task.done() for task in held)
+        go_on.set()
+        await asyncio.gather(*held)
+        return answer, waited
+
+    assert asyncio.run(come()) == ("lung", True)
+
+
+def test_what_fails_for_one_fails_for_nobody_else() -> None:
+    def work(_: str, items: Sequence[int]) -> list[int | Exception]:
+        if 3 in items:
+            raise ZeroDivisionError("nobody thought of it")
+        return [StudyError("refused") if item == 1 else item for item in items]
+
+    async def come() -> list[int | BaseException]:
+        together = Together[int, int](work, most=8, at_once=2, patience=0.01)
+        return await asyncio.gather(*(together("heart", item) for item in range(5)), return_exceptions=True)
+
+    zero, one, two, three, four = asyncio.run(come())
+    assert [zero, two, four] == [0, 2, 4]
+    assert isinstance(one, StudyError)
+    assert isinstance(three, ZeroDivisionError)
+
+
+def test_whoever_leaves_spoils_it_for_nobody() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(_: str, items: Sequence[int]) -> list[int]:
+        begun.set()
+        assert go_on.wait(LONGEST)
+        return [*items]
+
+    async def come() -> list[int]:
+        together = Together[int, int](work, most=8, at_once=1, patience=0.01)
+        first = asyncio.create_task(together("heart", 0))
+        assert await asyncio.to_thread(begun.wait, LONGEST)
+        left, stays = (asyncio.create_task(together("heart", item)) for item in (1, 2))
+        await asyncio.sleep(0)
+        left.cancel()
+        go_on.set()
+        return [await first, await stays, await together("heart", 3)]
+
+    assert asyncio.run(come()) == [0, 2, 3]
+
+
+def test_votes_of_one_transaction_are_each_as_if_alone(make: Make, database: Database) -> None:
+    table = make()
+    table.open("c1", "c2", "c3", "c4", "c5", "c6")
+    before = table.desks()
+    answers = table.live.cast(
+        [
+            Ballot("c1", "ann", "yes"),
+            Ballot("c2", "ben", "perhaps"),  # no such class
+            Ballot("nowhere", "ann", "yes"),
+            Ballot("c3", "cho", "no"),
+        ]
+    )
+    assert [answer is None for answer in answers] == [True, False, False, True]
+    assert "perhaps" in str(answers[1])
+    assert "nowhere" in str(answers[2])
+    assert table.desk("ben") == before["ben"] == ["c2"], "what was refused is still on the desk"
+    assert [table.desk(expert) for expert in ("ann", "cho")] == [["c4"], ["c5"]]
+    voted = [(event.key, event.expert, event.vote) for event in table.live.study.journal if isinstance(event, Voted)]
+    assert voted == [("c1", 0, 1), ("c3", 2, 0)]
+    assert database.verify() == []
+    after = again(table, database)
+    assert {who: [one.case for one in after.questions(who)] for who in before} == table.desks()
+    table.live.follow()
+    table.live.vote("c2", "ben", "yes")
+    assert database.verify() == []
+
+
+def test_a_part_of_a_batch_needs_a_batch(make: Make) -> None:
+    table = make()
+    with pytest.raises(RuntimeError, match="needs a batch"), table.live.stored.part():
+        pass
+
+
+def test_what_is_written_already_cannot_be_dropped_alone(make: Make) -> None:
+    table = make()
+    table.open("c1")
+    journal, events = table.live.stored.journal, len(table.live.study.journal)
+
+    def fail() -> None:
+        with table.live.stored.batch(), table.live.stored.part() as study:
+            study.tell("c1", "ann", "yes")
+            with journal.reading():
+                raise StudyError("too late")
+
+    with pytest.raises(RuntimeError, match="written already"):
+        fail()
+    assert len(journal) == events
+    table.live.vote("c1", "ann", "yes")
