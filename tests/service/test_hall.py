@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -17,6 +19,7 @@ from quorate.core.panel import Panel
 from quorate.core.rules import Rules
 from quorate.errors import StorageError
 from quorate.service.arrivals import Arrival
+from quorate.service.hall import set_aside
 from quorate.storage.config import StudyConfig
 from tests.service.conftest import Service, serving
 
@@ -233,3 +236,21 @@ def test_the_clock_goes_on_where_old_tokens_cannot_be_deleted(
     with serving(folder / FILE) as service:
         until(lambda: caplog.text.count("old tokens could not be deleted") > 1)
         assert readiness(service) == (200, "ready")
+
+
+def test_what_lasts_is_left_out_of_searches_for_garbage_until_the_next_time(folder: Path) -> None:
+    class Node:
+        other: Node
+
+    with serving(folder / FILE):
+        until(lambda: gc.get_freeze_count() > 0)  # the clock has done so once
+    one, two = Node(), Node()
+    one.other, two.other = two, one
+    alive = weakref.ref(one)
+    set_aside()
+    del one, two
+    gc.collect()
+    assert alive() is not None, "it was set aside, and is not searched"
+    set_aside()
+    assert alive() is None, "nothing is set aside for ever"
+    gc.unfreeze()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from quorate.core.rules import Rules
 from quorate.service.desk import Desk, Question
 from quorate.service.live import REFILLS
@@ -69,6 +72,24 @@ def test_who_is_first_choice_is_found_before_who_would_do() -> None:
     desk.wait("two", ("ben",))
     assert desk.next_for("ben") == "two"
     assert desk.next_for("ann") == "one"
+
+
+waits = st.tuples(st.sampled_from("abcdef"), st.lists(st.sampled_from(EXPERTS), unique=True, max_size=3).map(tuple))
+
+
+@given(st.lists(waits, max_size=30))
+def test_whoever_has_time_gets_the_same_case_as_by_a_look_at_all_that_wait(
+    steps: list[tuple[str, tuple[str, ...]]],
+) -> None:
+    desk, waiting = Desk(1), dict[str, tuple[str, ...]]()
+    for key, experts in steps:
+        desk.wait(key, experts)
+        waiting[key] = experts  # one that waits already keeps its turn
+        waiting = {key: experts for key, experts in waiting.items() if experts}
+        for expert in EXPERTS:
+            first = [key for key, experts in waiting.items() if experts[0] == expert]
+            others = [key for key, experts in waiting.items() if expert in experts]
+            assert desk.next_for(expert) == next(iter(first + others), None)
 
 
 def test_a_desk_lists_its_questions_oldest_first_and_knows_which_have_lapsed(make: Make) -> None:

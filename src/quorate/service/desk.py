@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -34,6 +35,7 @@ class Desk:
     _open: dict[str, dict[str, Question]] = field(default_factory=dict)  # by expert, then case
     _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # experts by case
     _waiting: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by case: the experts it waits for
+    _first: Counter[str] = field(default_factory=Counter)  # by expert: cases that wait for them before all others
     _unseen: dict[str, None] = field(default_factory=dict)  # those of them that were not looked at yet
     _poor: dict[str, None] = field(default_factory=dict)  # cases that wait for money to come back
 
@@ -53,6 +55,7 @@ class Desk:
     def sync_all(self, state: State) -> None:
         """Begin anew from a state."""
         self._open, self._asked, self._waiting, self._unseen, self._poor = {}, {}, {}, {}, {}
+        self._first = Counter()
         for key in state.asked:
             self.sync(state, key)
 
@@ -93,6 +96,8 @@ class Desk:
         """A case waits until one of some experts can be asked; one that waits already keeps its turn."""
         self._unseen.pop(key, None)
         self._poor.pop(key, None)
+        self._first.subtract(self._waiting.get(key, ())[:1])
+        self._first.update(experts[:1])
         if experts:
             self._waiting[key] = experts
         else:
@@ -149,6 +154,8 @@ class Desk:
                 return key
             if found is None and expert in experts:
                 found = key
+            if found is not None and not self._first[expert]:  # nor does any of those to come
+                break
         return found
 
     def idle(self, experts: tuple[str, ...]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from quorate.service.views import QuestionView, inbox
 from quorate.storage import listing
 from quorate.study.study import Study
 
-MOST = 8
+MOST = 16
 """Most votes that are stored together: whoever is first among them waits for the last."""
 AT_ONCE = 4
 """Most studies whose votes are stored at once, where some are held up."""
