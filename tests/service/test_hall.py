@@ -67,7 +67,7 @@ def test_the_others_are_listed_and_the_damaged_one_is_named(damaged: tuple[Servi
     assert list(service.hall.unreadable) == ["heart"]
     listed = service.ask("GET", "/api/studies")
     assert listed.status_code == 200
-    assert [one["name"] for one in listed.json()] == ["lung"]
+    assert [one["name"] for one in listed.json()["items"]] == ["lung"]
     assert listed.headers["Quorate-Unreadable"] == "heart"
     numbers = service.ask("GET", "/metrics").text
     assert "quorate_studies_unreadable 1.0" in numbers
@@ -119,7 +119,7 @@ def test_one_that_was_repaired_is_loaded_when_it_is_asked_for(damaged: tuple[Ser
     assert not service.hall.unreadable
     listed = service.ask("GET", "/api/studies")
     assert "Quorate-Unreadable" not in listed.headers
-    assert [one["name"] for one in listed.json()] == ["heart", "lung"]
+    assert [one["name"] for one in listed.json()["items"]] == ["heart", "lung"]
 
 
 def test_one_that_cannot_be_loaded_can_be_deleted(damaged: tuple[Service, str]) -> None:

@@ -140,3 +140,29 @@ def test_what_another_program_brings_is_listed_at_once(service: Service) -> None
     other.tell("far", "zed", "abnormal")
     found = {line["key"]: line for line in service.get(f"{HEART}/cases")["items"]}
     assert [one["expert"] for one in found["far"]["answers"] if one["how"] == "voted"] == ["zed"]
+
+
+@pytest.mark.parametrize("list_of", ["studies", "users", "tokens"])
+def test_long_lists_come_in_pages(service: Service, list_of: str) -> None:
+    names = ["first", "second", "third"]
+    for name in names:
+        if list_of == "studies":
+            service.create(name)
+        elif list_of == "users":
+            service.ask("POST", "/api/users", {"name": name})
+        else:
+            service.ask("POST", "/api/tokens", {"label": name})
+    field = "label" if list_of == "tokens" else "name"
+    whole = service.get(f"/api/{list_of}")
+    assert [one[field] for one in whole["items"]][-3:] == names
+    assert whole["next"] is None
+    found, after = [], 0
+    while after is not None:
+        page = service.get(f"/api/{list_of}", after=after, limit=2)
+        assert len(page["items"]) <= 2
+        found += page["items"]
+        after = page["next"]
+    assert found == whole["items"]
+    error(service.ask("GET", f"/api/{list_of}", params={"limit": 0}), 422, "invalid")
+    error(service.ask("GET", f"/api/{list_of}", params={"limit": 1001}), 422, "invalid")
+    error(service.ask("GET", f"/api/{list_of}", params={"after": -1}), 422, "invalid")

@@ -13,6 +13,7 @@ from quorate.service.access import Who, may_change_vote, may_see_inbox, refuse
 from quorate.service.api_studies import TheHall, can
 from quorate.service.forms import Arriving, CasesIn, ExpertOfCase, ReopenIn, VoteIn
 from quorate.service.hall import Hall
+from quorate.service.paging import After, Limit, following
 from quorate.service.rights import Right, may
 from quorate.service.views import (
     CaseLine,
@@ -60,13 +61,13 @@ def list_cases(
     study: str,
     hall: TheHall,
     state: Annotated[str | None, Query(pattern=States)] = None,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    after: After = 0,
+    limit: Limit = 100,
 ) -> CasePage:
     """Cases in the order they came."""
     live = hall.study(study)
     found = listing.page(live.stored.db, live.stored.id, state=state, after=after, limit=limit)
-    return CasePage(case_lines(live, found), found[-1].place if len(found) == limit else None)
+    return CasePage(case_lines(live, found), following(found, limit, lambda one: one.place))
 
 
 @router.get("/cases/{case}", dependencies=[can(Right.SEE_FORECASTS)])
@@ -122,9 +123,7 @@ def reopen(study: str, case: CaseKey, body: ReopenIn, hall: TheHall, who: Who) -
 
 
 @router.get("/experts/{expert}/inbox")
-def show_inbox(
-    study: str, expert: str, hall: TheHall, who: Who, limit: Annotated[int, Query(ge=1, le=1000)] = 100
-) -> InboxView:
+def show_inbox(study: str, expert: str, hall: TheHall, who: Who, limit: Limit = 100) -> InboxView:
     """What an expert is asked, oldest first: nothing of the forecast, and nobody's votes."""
     refuse(f"see the inbox of {expert!r}", unless=may_see_inbox(who, study, expert))
     return inbox(hall.study(study), expert, most=limit)

@@ -14,6 +14,7 @@ from quorate.errors import NotFoundError
 from quorate.service.access import Access, Identity, Who, access_of, may_manage_token
 from quorate.service.api_studies import can
 from quorate.service.forms import Form
+from quorate.service.paging import After, Limit, following
 from quorate.service.rights import Right
 from quorate.service.tokens import link_address
 from quorate.storage.addresses import LONGEST_NAME, PRINTABLE
@@ -66,6 +67,14 @@ class UserView:
 
 
 @dataclass(frozen=True)
+class UserPage:
+    """Users in the order they came; `next` is the `after` of the next page."""
+
+    items: list[UserView]
+    next: int | None
+
+
+@dataclass(frozen=True)
 class LinkView:
     """A sign-in link that works once."""
 
@@ -83,6 +92,14 @@ class TokenView:
     created_at: str
     expires_at: str | None
     revoked: bool
+
+
+@dataclass(frozen=True)
+class TokenPage:
+    """Tokens in the order they were made; `next` is the `after` of the next page."""
+
+    items: list[TokenView]
+    next: int | None
 
 
 @dataclass(frozen=True)
@@ -112,10 +129,11 @@ def token_view(token: Token) -> TokenView:
 
 
 @router.get("/users", dependencies=[can(Right.MANAGE_USERS)])
-def list_users(request: Request) -> list[UserView]:
-    """Everybody who may sign in."""
+def list_users(request: Request, after: After = 0, limit: Limit = 100) -> UserPage:
+    """Everybody who may sign in, in the order they came."""
     access = access_of(request)
-    return [user_view(access, user) for user in access.accounts.users()]
+    found = access.accounts.page_of_users(after=after, limit=limit)
+    return UserPage([user_view(access, user) for user in found], following(found, limit, lambda one: one.id))
 
 
 @router.post("/users", status_code=201, dependencies=[can(Right.MANAGE_USERS)])
@@ -166,9 +184,11 @@ def take_seat(user: Number, study: Written, expert: Written, request: Request) -
 
 
 @router.get("/tokens")
-def list_tokens(request: Request, who: Who) -> list[TokenView]:
-    """One's own tokens."""
-    return [token_view(token) for token in access_of(request).accounts.tokens(user_id=who.user_id, kinds=("api",))]
+def list_tokens(request: Request, who: Who, after: After = 0, limit: Limit = 100) -> TokenPage:
+    """One's own tokens, in the order they were made."""
+    accounts = access_of(request).accounts
+    found = accounts.tokens(user_id=who.user_id, kinds=("api",), after=after, limit=limit)
+    return TokenPage([token_view(token) for token in found], following(found, limit, lambda one: one.id))
 
 
 @router.post("/tokens", status_code=201)

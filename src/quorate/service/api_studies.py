@@ -19,6 +19,7 @@ from quorate.service.forms import AwayIn, ExpertIn, ReplaceIn, StudyIn
 from quorate.service.hall import Hall
 from quorate.service.importing import Imported, past_cases
 from quorate.service.live import LiveStudy
+from quorate.service.paging import After, Limit, following
 from quorate.service.problems import ApiError
 from quorate.service.rights import Right, entered, may
 from quorate.storage import listing
@@ -57,6 +58,14 @@ class StudyView:
     counts: dict[str, int] | None  # None for experts
 
 
+@dataclass(frozen=True)
+class StudyPage:
+    """Studies in the order they were created; `next` is the `after` of the next page."""
+
+    items: list[StudyView]
+    next: int | None
+
+
 def study_view(live: LiveStudy, who: Identity) -> StudyView:
     """A study, with its counts for those who may see them."""
     config, study = live.stored.config, live.study
@@ -74,16 +83,18 @@ def study_view(live: LiveStudy, who: Identity) -> StudyView:
 
 
 @router.get("", responses={200: {"headers": {UNREADABLE: {"description": SAID, "schema": {"type": "string"}}}}})
-def list_studies(hall: TheHall, who: Who, response: Response) -> list[StudyView]:
-    """Studies that one may know of; the header `Quorate-Unreadable` names those that cannot be loaded, by commas.
+def list_studies(hall: TheHall, who: Who, response: Response, after: After = 0, limit: Limit = 100) -> StudyPage:
+    """Studies that one may know of, in the order they were created.
 
-    They are left out of the list, and asking for one of them is answered with 503 until it was repaired.
+    Those that cannot be loaded are left out, and named in the header `Quorate-Unreadable`, by commas; asking for one of
+    them is answered with 503 until it was repaired.
     """
     lives = hall.readable()
     broken = entered(who, hall.unreadable)
     if broken:
         response.headers[UNREADABLE] = ",".join(broken)  # names of studies hold no comma
-    return [study_view(lives[name], who) for name in entered(who, lives)]
+    found = [lives[name] for name in entered(who, lives) if lives[name].stored.id > after][:limit]
+    return StudyPage([study_view(live, who) for live in found], following(found, limit, lambda one: one.stored.id))
 
 
 @router.post("", status_code=201, dependencies=[can(Right.CREATE_STUDIES)])

@@ -79,6 +79,12 @@ class Accounts:
         with self.db.reading() as connection:
             return [user_of(row) for row in connection.execute(select(USERS).order_by(USERS.c.name))]
 
+    def page_of_users(self, *, after: int, limit: int) -> list[User]:
+        """Users in the order they came, from the one after a number on."""
+        wanted = select(USERS).where(USERS.c.id > after).order_by(USERS.c.id).limit(limit)
+        with self.db.reading() as connection:
+            return [user_of(row) for row in connection.execute(wanted)]
+
     def user(self, user_id: int) -> User:
         """The user with this number."""
         with self.db.reading() as connection:
@@ -209,9 +215,16 @@ class Accounts:
         with self._writing() as connection:
             return _revoke(connection, and_(TOKENS.c.user_id == user_id, TOKENS.c.kind.in_(kinds)), self.clock())
 
-    def tokens(self, *, user_id: int | None = None, kinds: Collection[str] = TOKEN_KINDS) -> list[Token]:
-        """Tokens of a user or of all, dead ones included, in the order in which they were made."""
-        wanted = select(TOKENS).where(TOKENS.c.kind.in_(kinds)).order_by(TOKENS.c.id)
+    def tokens(
+        self,
+        *,
+        user_id: int | None = None,
+        kinds: Collection[str] = TOKEN_KINDS,
+        after: int = 0,
+        limit: int | None = None,
+    ) -> list[Token]:
+        """Tokens of a user or of all, dead ones included, in the order they were made, from the one after a number."""
+        wanted = select(TOKENS).where(TOKENS.c.kind.in_(kinds), TOKENS.c.id > after).order_by(TOKENS.c.id).limit(limit)
         if user_id is not None:
             wanted = wanted.where(TOKENS.c.user_id == user_id)
         with self.db.reading() as connection:
