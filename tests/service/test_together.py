@@ -7,10 +7,16 @@ import threading
 from collections.abc import Sequence
 
 import pytest
+from fastapi import BackgroundTasks
 
-from quorate.errors import StudyError
+from quorate.errors import QuorateError, StudyError
+from quorate.service.arrivals import Arrival
+from quorate.service.forms import VoteIn
 from quorate.service.live import Ballot
+from quorate.service.problems import ApiError
+from quorate.service.rights import Identity, Role
 from quorate.service.together import Together
+from quorate.service.voting import Heard, Incoming, take
 from quorate.storage.database import Database
 from quorate.study.events import Voted
 from tests.service.desks import Make, again
@@ -124,6 +130,29 @@ def test_votes_of_one_transaction_are_each_as_if_alone(make: Make, database: Dat
     table.live.follow()
     table.live.vote("c2", "ben", "yes")
     assert database.verify() == []
+
+
+def test_what_is_left_to_hand_out_is_left_to_a_vote_that_is_taken(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = make().live
+    live.open([Arrival("c1", {"net": (0.5, 0.5)})])
+    (asked,) = live.study.pending("c1")
+    who = Identity(1, asked, Role.EXPERT, {"heart": frozenset({asked})}, "api", 1)
+    refused, taken = (
+        Incoming(case, VoteIn(expert=asked, vote="yes"), who, BackgroundTasks()) for case in ("nowhere", "c1")
+    )
+    cast = live.cast
+
+    def leave_more(ballots: Sequence[Ballot]) -> list[QuorateError | None]:
+        answers = cast(ballots)
+        live.more = True
+        return answers
+
+    monkeypatch.setattr(live, "cast", leave_more)
+    first, second = take(live, [refused, taken])
+    assert isinstance(first, ApiError)
+    assert isinstance(second, Heard)
+    assert refused.later.tasks == [], "an error is answered without them"
+    assert len(taken.later.tasks) == 1
 
 
 def test_a_part_of_a_batch_needs_a_batch(make: Make) -> None:

@@ -111,8 +111,9 @@ def take(live: LiveStudy, votes: Sequence[Incoming]) -> list[Heard | Exception]:
     refused = [_refused(live, vote) for vote in votes]
     cast = iter(live.cast([_ballot(live, vote) for vote, why in zip(votes, refused, strict=True) if why is None]))
     failed = [next(cast) if why is None else why for why in refused]
-    if live.more:
-        votes[0].later.add_task(live.refill)
+    heard = next((vote for vote, why in zip(votes, failed, strict=True) if why is None), None)
+    if live.more and heard is not None:  # an error is answered with nothing to be done later
+        heard.later.add_task(live.refill)
     return [_heard(live, vote) if why is None else why for vote, why in zip(votes, failed, strict=True)]
 
 
