@@ -127,7 +127,7 @@ def report(study: str, hall: TheHall) -> Board:
 def add_expert(study: str, body: ExpertIn, hall: TheHall, who: Who) -> StudyView:
     """An expert joins, or one who retired returns."""
     live = hall.study(study)
-    live.change_panel(lambda found: found.add_expert(body.name, cost=body.cost))
+    live.change_panel(lambda found: found.add_expert(body.name, cost=body.cost, by=who.name))
     return study_view(live, who)
 
 
@@ -135,7 +135,7 @@ def add_expert(study: str, body: ExpertIn, hall: TheHall, who: Who) -> StudyView
 def retire_expert(study: str, expert: str, hall: TheHall, who: Who) -> StudyView:
     """An expert is not asked any more."""
     live = hall.study(study)
-    live.change_panel(lambda found: found.retire_expert(expert))
+    live.change_panel(lambda found: found.retire_expert(expert, by=who.name))
     return study_view(live, who)
 
 
@@ -151,7 +151,7 @@ def set_away(study: str, expert: str, body: AwayIn, hall: TheHall, who: Who) -> 
 def replace_classifier(study: str, body: ReplaceIn, hall: TheHall, who: Who) -> StudyView:
     """A classifier gives way to another."""
     live = hall.study(study)
-    live.change_panel(lambda found: found.replace_classifier(body.old, body.new))
+    live.change_panel(lambda found: found.replace_classifier(body.old, body.new, by=who.name))
     return study_view(live, who)
 
 

@@ -174,11 +174,11 @@ class LiveStudy(Changing):
 
         def act(study: Study) -> None:
             if not away:
-                study.back(expert)
+                study.back(expert, by=by)
                 return
             if study.panel.expert(expert) in study.state.retired:  # said without naming the others
                 raise StudyError(f"expert {expert!r} has retired from study {self.name!r}")
-            study.away(expert)
+            study.away(expert, by=by)
             for question in self.desk.questions(expert):
                 study.expire(question.case, expert, by=by)
                 self._advance(question.case)

@@ -108,11 +108,11 @@ class KeptStudy(Study):
         check_key(key)
         super().import_case(key, probabilities, votes)
 
-    def add_expert(self, name: str, *, cost: float | None = None) -> None:
+    def add_expert(self, name: str, *, cost: float | None = None, by: str | None = None) -> None:
         """A new expert joins, or a retired one returns."""
         if name not in self.panel.experts:
             check_expert(name)
-        super().add_expert(name, cost=cost)
+        super().add_expert(name, cost=cost, by=by)
 
 
 @dataclass

@@ -123,6 +123,7 @@ class Away:
     """An expert cannot be asked for now."""
 
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)  # the user who said so for the expert; None: nobody else
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,7 @@ class Back:
     """An expert who was away can be asked again."""
 
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ class Joined:
 
     expert: str
     cost: float = 1.0  # of a vote
+    by: str | None = field(default=None, metadata=IF_ANY)  # the user who changed the panel; None: nobody is known
 
 
 @dataclass(frozen=True)
@@ -177,6 +180,7 @@ class Retired:
     """An expert is not asked any more."""
 
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,7 @@ class Returned:
     """A retired expert may be asked again."""
 
     expert: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,7 @@ class Replaced:
 
     old: int
     new: str
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -200,6 +206,7 @@ class Restored:
 
     old: int
     new: int
+    by: str | None = field(default=None, metadata=IF_ANY)
 
 
 OfCase = Opened | Voted | Amended | Withdrawn | Leased | Expired | Abstained | Audited | Settled | Reopened | Imported

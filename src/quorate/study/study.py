@@ -25,7 +25,7 @@ class Study:
 
     A study with a journal is rebuilt from it and from the panel that it started with: each fit is run again, unless
     `learned` is what was in force at its end. A `keeper` keeps what is learned. Verbs keep `by`, the user who acts for
-    an expert, or on a case.
+    an expert, or on a case or the panel.
     """
 
     def __init__(
@@ -191,37 +191,37 @@ class Study:
         """A past case joins the history with its votes, so that the study does not start from nothing."""
         self._append(self._verbs.import_case(key, probabilities, votes))
 
-    def add_expert(self, name: str, *, cost: float | None = None) -> None:
+    def add_expert(self, name: str, *, cost: float | None = None, by: str | None = None) -> None:
         """A new expert joins, whose vote costs 1 unless told, or a retired one returns with what was learned of them.
 
         They may be asked about cases opened from then on. Cases that are open keep their panel, so that their target
         does not change under them. A new expert has weight 1 in a target of weights.
         """
-        self._append(self._verbs.add_expert(name, cost=cost))
+        self._append(self._verbs.add_expert(name, cost=cost, by=by))
 
-    def retire_expert(self, name: str) -> None:
+    def retire_expert(self, name: str, *, by: str | None = None) -> None:
         """An expert is not asked any more; votes that they cast stay.
 
         They leave the panels of open cases that they have not voted on, which aim at the target of those who are left.
         A case that has nobody left passes to everyone who has not retired.
         """
-        self._append(self._verbs.retire_expert(name))
+        self._append(self._verbs.retire_expert(name, by=by))
 
-    def replace_classifier(self, old: str, new: str) -> None:
+    def replace_classifier(self, old: str, new: str, *, by: str | None = None) -> None:
         """Cases opened from now on come with probabilities of another classifier, open ones stay as they are.
 
         To what is learned, the old one is missing on later cases and the new one on earlier ones. One that was replaced
         before can come back, with what was learned of it.
         """
-        self._append(self._verbs.replace_classifier(old, new))
+        self._append(self._verbs.replace_classifier(old, new, by=by))
 
-    def away(self, name: str) -> None:
+    def away(self, name: str, *, by: str | None = None) -> None:
         """An expert cannot be asked for now: others are, and a case that needs this one waits."""
-        self._append(self._verbs.away(name))
+        self._append(self._verbs.away(name, by=by))
 
-    def back(self, name: str) -> None:
+    def back(self, name: str, *, by: str | None = None) -> None:
         """An expert who was away can be asked again."""
-        self._append(self._verbs.back(name))
+        self._append(self._verbs.back(name, by=by))
 
     def ask(self, key: str, *, busy: Sequence[str] = ()) -> Decision:
         """Whom to ask next about an open case, or that it can settle; only reads.

@@ -112,7 +112,7 @@ class Verbs:
         if key in self.state.places:
             raise StudyError(f"case {key!r} exists already in study {self.name!r}; each case needs its own key")
 
-    def add_expert(self, name: str, *, cost: float | None = None) -> Joined | Returned:
+    def add_expert(self, name: str, *, cost: float | None = None, by: str | None = None) -> Joined | Returned:
         """An expert joins or returns."""
         if name in self.experts:
             retired = ", ".join(self.panel.experts[h] for h in sorted(self.state.retired)) or "nobody"
@@ -121,22 +121,22 @@ class Verbs:
                 f"expert: {retired}"
             )
         if name not in self.panel.experts:
-            return Joined(name) if cost is None else Joined(name, cost)
+            return Joined(name, by=by) if cost is None else Joined(name, cost, by)
         before = self.panel.costs[self.panel.expert(name)]
         if cost is not None and cost != before:
             raise StudyError(
                 f"expert {name!r} returns to study {self.name!r} at the cost of before, {before:g}, not {cost:g}; "
                 "leave the cost out"
             )
-        return Returned(self.panel.expert(name))
+        return Returned(self.panel.expert(name), by)
 
-    def retire_expert(self, name: str) -> Retired:
+    def retire_expert(self, name: str, *, by: str | None = None) -> Retired:
         """An expert is not asked any more."""
         if self.experts == (name,):
             raise StudyError(f"expert {name!r} is the last of study {self.name!r}; add another one first")
-        return Retired(self._active(name))
+        return Retired(self._active(name), by)
 
-    def replace_classifier(self, old: str, new: str) -> Replaced | Restored:
+    def replace_classifier(self, old: str, new: str, *, by: str | None = None) -> Replaced | Restored:
         """A classifier gives way to another."""
         index = self.panel.classifier(old)
         if index in self.state.replaced:
@@ -150,17 +150,17 @@ class Verbs:
                 "expected a new name, or one that was replaced before"
             )
         known = new in self.panel.classifiers
-        return Restored(index, self.panel.classifier(new)) if known else Replaced(index, new)
+        return Restored(index, self.panel.classifier(new), by) if known else Replaced(index, new, by)
 
-    def away(self, name: str) -> Away | None:
+    def away(self, name: str, *, by: str | None = None) -> Away | None:
         """An expert cannot be asked for now; None where that is known."""
         expert = self._active(name)
-        return None if expert in self.state.away else Away(expert)
+        return None if expert in self.state.away else Away(expert, by)
 
-    def back(self, name: str) -> Back | None:
+    def back(self, name: str, *, by: str | None = None) -> Back | None:
         """An expert can be asked again; None where that is known."""
         expert = self.panel.expert(name)
-        return Back(expert) if expert in self.state.away else None
+        return Back(expert, by) if expert in self.state.away else None
 
     def _active(self, name: str) -> int:
         expert = self.panel.expert(name)

@@ -10,6 +10,7 @@ import pytest
 
 from quorate.core.case import Show
 from quorate.service.rendering import STATIC, TEMPLATES
+from quorate.study.events import Away
 from tests.unit.service.visitors import House, arrival, house
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>"
@@ -128,6 +129,7 @@ def test_away_by_form(place: House) -> None:
     expert = place.visitor("leave-ann", "expert", ("leave", "ann"))
     assert expert.post("/studies/leave/inbox/ann/away", away="yes").status_code == 303
     assert live.read(lambda study: study.state.away) == {0}
+    assert list(live.stored.journal) == [Away(0)]
     assert expert.post("/studies/leave/inbox/ben/away", away="yes").status_code == 403
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from quorate.service.live import LiveStudy
 from quorate.service.pages_cases import PAGE
+from quorate.study.events import Away
 from tests.unit.service.visitors import House, Visitor, arrival, house
 
 
@@ -113,6 +114,7 @@ def test_answers_from_the_desk_of_another_say_whose_they_are(place: House, live:
     assert "boss abstained for ben." in boss.page("/studies/heart/cases/scan")
     live.open([arrival("slide", "cho")])
     assert boss.post("/studies/heart/inbox/cho/away", away="yes").status_code == 303
+    assert Away(2, by="boss") in list(live.stored.journal)
     assert "the question to cho was taken back by boss." in boss.page("/studies/heart/cases/slide")
 
 
