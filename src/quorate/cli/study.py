@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorate.cli.accounts import DatabaseUrl as Db
-from quorate.cli.options import AsJson, Costs, InFlight, Loss, MaxVotes, MinVotes, Require, names, number_pairs
+from quorate.cli.options import AsJson, Budget, Costs, InFlight, Loss, MaxVotes, MinVotes, Require, names, number_pairs
 from quorate.cli.options import about as about_option
 from quorate.cli.stored import changed, database, loaded, say
 
@@ -50,7 +50,14 @@ def create(
             help="So many votes at least where a classifier gives a class more than this; may be given again.",
         ),
     ] = None,
-    budget: Annotated[float | None, typer.Option(metavar="X", help="What all votes together may cost.")] = None,
+    budget: Budget = None,
+    no_human_accepted: Annotated[
+        bool,
+        typer.Option(
+            "--no-human-accepted",
+            help="Cases may settle that no person has seen: needed with --min-votes 0, and with a budget.",
+        ),
+    ] = False,
     in_flight: InFlight = 1,
     audit_share: Annotated[
         float, typer.Option(metavar="P", help="Share of cases, drawn at random, that everyone is asked about.")
@@ -67,6 +74,8 @@ def create(
     from quorate.core.panel import Panel
     from quorate.core.rules import Rules
 
+    if not no_human_accepted:
+        _check_seen(min_votes, budget)
     with database(db, create=True) as found:
         from quorate.storage import studies
         from quorate.storage.config import ServiceSettings, StudyConfig
@@ -87,6 +96,22 @@ def create(
         service = ServiceSettings(lease_seconds, max_open, audit_share, about)
         studies.create(found, name, StudyConfig(panel, options, target, seed, service))
     typer.echo(f"created study {name}")
+
+
+def _check_seen(min_votes: int, budget: float | None) -> None:
+    """Refuse what lets cases settle that no person has seen."""
+    if min_votes == 0:
+        raise typer.BadParameter(
+            "with 0, cases may settle that no person has seen; add --no-human-accepted if that is meant, "
+            "or expect at least 1 vote",
+            param_hint="--min-votes",
+        )
+    if budget is not None:
+        raise typer.BadParameter(
+            f"once {budget:g} is spent nobody can be asked, and cases settle that no person has seen; add "
+            "--no-human-accepted if that is meant, or give no budget",
+            param_hint="--budget",
+        )
 
 
 def _guard(text: str) -> Guard:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from quorate.core.rules import Guard
+from quorate.core.rules import Guard, Rules
 from quorate.storage import studies
 from quorate.storage.database import Database
 from tests.unit.cli.program import call
@@ -180,6 +180,46 @@ def test_a_guard_that_is_none_is_told(program: Program, guard: str, message: str
     done = program("study", "create", "cxr", *NEW, "--guard", guard)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+KNOWINGLY = "no person has seen; add --no-human-accepted if that is meant, or"
+
+
+@pytest.mark.parametrize(
+    ("rules", "message", "kept"),
+    [
+        (
+            ("--min-votes", "0"),
+            f"--min-votes: with 0, cases may settle that {KNOWINGLY} expect at least 1 vote",
+            Rules(min_votes=0),
+        ),
+        (
+            ("--budget", "10"),
+            f"--budget: once 10 is spent nobody can be asked, and cases settle that {KNOWINGLY} give no budget",
+            Rules(min_votes=1, budget=10.0),
+        ),
+        (
+            ("--budget", "0", "--min-votes", "2"),
+            "--budget: once 0 is spent nobody can be asked",
+            Rules(min_votes=2, budget=0.0),
+        ),
+    ],
+)
+def test_no_human_at_all_must_be_chosen_knowingly(
+    program: Program, tmp_path: Path, rules: tuple[str, ...], message: str, kept: Rules
+) -> None:
+    refused = program("study", "create", "bold", *NEW, *rules)
+    assert refused.returncode == 2
+    assert message in refused.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert program("study", "create", "bold", *NEW, *rules, "--no-human-accepted").returncode == 0
+    with Database.open("sqlite:///q.db") as db:
+        assert studies.load(db, "bold").config.options.rules == kept
+
+
+def test_a_person_sees_every_case_unless_told_otherwise(program: Program) -> None:
+    assert program("study", "create", "cxr", *NEW).returncode == 0
+    assert found(program, "show", "cxr")["min_votes"] == 1
 
 
 @pytest.mark.parametrize(("name", "experts"), [("new", "ann,ben"), ("..", "ann,ben"), ("cxr", "ann,y/z")])
