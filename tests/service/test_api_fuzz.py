@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.service.conftest import Service, serving
-from tests.service.test_roles import API
+from tests.service.permissions import API
 
 CHECKS = [
     not_a_server_error,

@@ -16,7 +16,7 @@ from quorate.errors import InputError
 from quorate.service.worker import Worker
 from quorate.storage import studies
 from quorate.storage.database import Database
-from tests.service.test_worker import learn, study, until
+from tests.service.fits import learn, study, until
 
 ROOT = str(Path(__file__).parents[2])
 ALONE = ("--host", "127.0.0.1", "--no-dashboard")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,14 @@ def build(
         if abstains and not alone:
             service.ask("POST", "/api/studies/heart/cases/c1/abstentions", {"expert": OTHERS[1]})
         return World(folder, dict(_people(service)))
+
+
+@contextmanager
+def entered(world: World) -> Iterator[Service]:
+    """The service of a world."""
+    with serving(world.folder / FILE) as service:
+        service.hall.hub.close()  # streams end at once, so that they can be looked at
+        yield service
 
 
 def _people(service: Service) -> Iterator[tuple[str, Somebody]]:
