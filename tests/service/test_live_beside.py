@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import event
 
+from quorate.core.rules import Rules
 from quorate.errors import NotFoundError, StaleJournalError, StorageError, StudyError
 from quorate.service.changing import TRIES
 from quorate.service.hall import Hall
-from quorate.service.live import LiveStudy
+from quorate.service.live import Ballot, LiveStudy
 from quorate.storage import studies
 from quorate.storage.database import Database
-from quorate.study.events import Leased
+from quorate.study.events import Event, Leased
 from tests.service.conftest import Service
 from tests.service.desks import EXPERTS, Make, again
 
@@ -103,23 +104,123 @@ def test_who_never_gets_a_turn_says_so_and_changes_nothing(make: Make, database:
     tries = 0
 
     live = table.live
-    refresh = live.stored.refresh
+    take_in = live.stored.take_in
 
-    def disturbed() -> int:
+    def disturbed() -> list[Event]:
         nonlocal tries
         tries += 1
-        found = refresh()
+        found = take_in()
         other.refresh()
         other.study.open(f"far{tries}", {"net": (0.4, 0.6)})
         return found
 
     other.study.open("far", {"net": (0.4, 0.6)})
-    live.stored.refresh = disturbed  # type: ignore[method-assign]
+    live.stored.take_in = disturbed  # type: ignore[method-assign]
     with pytest.raises(StaleJournalError):
         live.vote("c1", "ann", "yes")
     other.refresh()
     assert other.study.state.known("c1").votes == ()
     assert tries == TRIES - 1
+
+
+def test_very_many_cases_that_others_touched_or_that_wait_for_nobody_are_gone_through(
+    make: Make, database: Database
+) -> None:
+    table = make(max_open=1000, rules=Rules(min_votes=1))
+    other = studies.load(database, "heart")
+    many = [f"far{number}" for number in range(600)]
+    with other.batch():
+        for key in many:
+            other.study.open(key, {"net": (0.5, 0.5)})
+            other.study.lease(key, "ann")
+    assert table.live.follow()
+    assert {*many} <= {*table.desk("ann")}
+    other.refresh()
+    left = [f"left{number}" for number in range(600)]
+    with other.batch():
+        for key in left:
+            other.study.open(key, {"net": (0.5, 0.5)})
+            for expert in EXPERTS:
+                other.study.lease(key, expert)
+                other.study.expire(key, expert)
+    live = again(table, database)
+    assert all(live.study.state.left_by_all(key) for key in left), "they need a person"
+    live.vote(left[0], "ann", "yes")
+
+
+def test_what_fails_after_another_was_first_leaves_no_case_waiting_for_nobody(make: Make, database: Database) -> None:
+    table = make()
+    table.open("c1")
+    live, cast, tried = table.live, table.live._cast, 0
+    other = studies.load(database, "heart")
+
+    def beside(ballot: Ballot) -> Exception | None:
+        nonlocal tried
+        tried += 1
+        if tried == 1:
+            other.study.expire("c1", "ann")  # another program, while this one thinks
+        return cast(ballot)
+
+    def full(*_: object) -> None:
+        if tried == 2:
+            raise StorageError("the disk is full")
+
+    live._cast = beside  # type: ignore[method-assign]
+    event.listen(database._engines.writer, "commit", full)
+    with pytest.raises(StorageError):
+        live.vote("c1", "ann", "yes")
+    event.remove(database._engines.writer, "commit", full)
+    live.tick()
+    assert live.desk.asked("c1"), "of those who are left"
+    assert "c1" not in table.desk("ann")
+
+
+def test_what_others_wrote_is_taken_in_another_time_where_it_cannot_be_read(
+    make: Make, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = make()
+    table.open("c1")
+    journal, read = table.live.stored.journal, table.live.stored.journal._from
+    other = studies.load(database, "heart")
+    other.study.open("far", {"net": (0.5, 0.5)})
+
+    def gone(*_: object) -> None:
+        raise StorageError("the database has gone away")
+
+    monkeypatch.setattr(journal, "_from", gone)
+    with pytest.raises(StorageError):
+        table.live.tick()
+    monkeypatch.setattr(journal, "_from", read)
+    table.live.tick()
+    assert table.live.desk.asked("far")
+
+
+def test_a_change_is_stored_although_what_others_did_cannot_be_followed_up(
+    make: Make, database: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = make(method="until-determined")
+    table.open("c1", "c2")
+    live, advance = table.live, table.live._advance
+    (asked,) = live.study.pending("c1")
+    other = studies.load(database, "heart").study
+    for name in {*EXPERTS} - {asked}:
+        other.tell("c1", name, "yes")
+
+    def fails(key: str) -> None:
+        if key == "c1":
+            raise StorageError("the database has gone away")
+        advance(key)
+
+    monkeypatch.setattr(live, "_advance", fails)
+    (other_asked,) = live.study.pending("c2")
+    live.vote("c2", other_asked, "yes")
+    assert live.study.state.known("c2").votes, "it is stored, and said to be"
+    assert "a case could not go on" in caplog.text
+    with pytest.raises(StorageError):
+        live.tick()  # the clock tries again, and says why
+    monkeypatch.setattr(live, "_advance", advance)
+    live.tick()
+    assert live.study.state.settling("c1") is not None
 
 
 def test_a_deleted_study_is_not_written_to(make: Make, database: Database) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from fastapi import BackgroundTasks
+from fastapi.concurrency import run_in_threadpool
+from sqlalchemy import event, update
 
-from quorate.errors import QuorateError, StudyError
-from quorate.service.arrivals import Arrival
+from quorate.errors import InputError, StorageError, StudyError
 from quorate.service.forms import VoteIn
 from quorate.service.live import Ballot
 from quorate.service.problems import ApiError
@@ -18,6 +20,7 @@ from quorate.service.rights import Identity, Role
 from quorate.service.together import Together
 from quorate.service.voting import Heard, Incoming, take
 from quorate.storage.database import Database
+from quorate.storage.schema import CASES
 from quorate.study.events import Voted
 from tests.service.desks import Make, again
 
@@ -68,20 +71,64 @@ def test_a_group_that_is_held_up_holds_up_no_other() -> None:
     assert asyncio.run(come()) == ("lung", True)
 
 
-def test_what_fails_for_one_fails_for_nobody_else() -> None:
+def test_what_fails_is_told_to_all_who_wait_for_it_and_others_are_served() -> None:
     def work(_: str, items: Sequence[int]) -> list[int | Exception]:
         if 3 in items:
             raise ZeroDivisionError("nobody thought of it")
         return [StudyError("refused") if item == 1 else item for item in items]
 
     async def come() -> list[int | BaseException]:
-        together = Together[int, int](work, most=8, at_once=2, patience=0.01)
-        return await asyncio.gather(*(together("heart", item) for item in range(5)), return_exceptions=True)
+        together = Together[int, int](work, most=2, at_once=2, patience=0.01)
+        return await asyncio.gather(*(together("heart", item) for item in range(6)), return_exceptions=True)
 
-    zero, one, two, three, four = asyncio.run(come())
-    assert [zero, two, four] == [0, 2, 4]
+    zero, one, two, three, four, five = asyncio.run(come())
+    assert [zero, four, five] == [0, 4, 5]
     assert isinstance(one, StudyError)
+    assert isinstance(two, ZeroDivisionError)
     assert isinstance(three, ZeroDivisionError)
+
+
+def test_nobody_waits_for_ever_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_thread, failing = run_in_threadpool, True
+
+    async def fail(*given: Any) -> Any:
+        nonlocal failing
+        if failing:
+            failing = False
+            raise RuntimeError("can't start new thread")
+        return await in_thread(*given)
+
+    monkeypatch.setattr("quorate.service.together.run_in_threadpool", fail)
+
+    async def come() -> list[int | BaseException]:
+        together = Together[int, int](lambda _, items: [*items], most=2, at_once=2, patience=0.01)
+        async with asyncio.timeout(LONGEST):
+            return await asyncio.gather(*(together("heart", item) for item in range(4)), return_exceptions=True)
+
+    first, second, *others = asyncio.run(come())
+    assert isinstance(first, RuntimeError)
+    assert isinstance(second, RuntimeError)
+    assert others == [2, 3]
+
+
+def test_who_waits_when_all_of_it_ends_is_told() -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work(_: str, items: Sequence[int]) -> list[int]:
+        begun.set()
+        assert go_on.wait(LONGEST)
+        return [*items]
+
+    async def come() -> list[int | BaseException]:
+        together = Together[int, int](work, most=2, at_once=1, patience=0.01)
+        waiting = [asyncio.create_task(together("heart", item)) for item in range(4)]
+        assert await asyncio.to_thread(begun.wait, LONGEST)
+        for task in together._serving:
+            task.cancel()
+        go_on.set()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert all(isinstance(answer, asyncio.CancelledError) for answer in asyncio.run(come()))
 
 
 def test_whoever_leaves_spoils_it_for_nobody() -> None:
@@ -132,17 +179,20 @@ def test_votes_of_one_transaction_are_each_as_if_alone(make: Make, database: Dat
     assert database.verify() == []
 
 
+def incoming(case: str, expert: str, vote: str = "yes") -> Incoming:
+    """A vote of somebody in the seat."""
+    who = Identity(1, expert, Role.EXPERT, {"heart": frozenset({expert})}, "api", 1)
+    return Incoming(case, VoteIn(expert=expert, vote=vote), who, BackgroundTasks())
+
+
 def test_what_is_left_to_hand_out_is_left_to_a_vote_that_is_taken(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    live = make().live
-    live.open([Arrival("c1", {"net": (0.5, 0.5)})])
-    (asked,) = live.study.pending("c1")
-    who = Identity(1, asked, Role.EXPERT, {"heart": frozenset({asked})}, "api", 1)
-    refused, taken = (
-        Incoming(case, VoteIn(expert=asked, vote="yes"), who, BackgroundTasks()) for case in ("nowhere", "c1")
-    )
+    table = make()
+    table.open("c1")
+    live = table.live
+    refused, taken = incoming("nowhere", "ann"), incoming("c1", "ann")
     cast = live.cast
 
-    def leave_more(ballots: Sequence[Ballot]) -> list[QuorateError | None]:
+    def leave_more(ballots: Sequence[Ballot]) -> list[Exception | None]:
         answers = cast(ballots)
         live.more = True
         return answers
@@ -153,6 +203,72 @@ def test_what_is_left_to_hand_out_is_left_to_a_vote_that_is_taken(make: Make, mo
     assert isinstance(second, Heard)
     assert refused.later.tasks == [], "an error is answered without them"
     assert len(taken.later.tasks) == 1
+
+
+def damage(database: Database, key: str, column: str) -> None:
+    """Something else writes to the read table."""
+    with database.writing() as connection:
+        changed = connection.execute(update(CASES).where(CASES.c.key == key).values({column: "{not json"}))
+        assert changed.rowcount == 1
+
+
+def test_a_case_whose_record_is_damaged_keeps_no_other_vote_from_being_stored(make: Make, database: Database) -> None:
+    table = make()
+    table.open("c1", "c2", "c3")
+    damage(database, "c1", "asked")
+    live = again(table, database)
+    answers = take(live, [incoming(key, expert) for key, expert in (("c1", "ann"), ("c2", "ben"), ("c3", "cho"))])
+    assert isinstance(answers[0], InputError)
+    assert [isinstance(answer, Heard) for answer in answers[1:]] == [True, True]
+    assert [len(live.study.state.known(key).votes) for key in ("c1", "c2", "c3")] == [0, 1, 1]
+
+
+def test_a_vote_that_is_stored_is_answered_whatever_comes_next(make: Make, database: Database) -> None:
+    table = make(max_open=2)
+    table.open(*(f"c{number}" for number in range(6)))
+    live = again(table, database)
+    first, second = (question.case for question in live.questions("ann"))
+    damage(database, second, "show")
+    (answer,) = take(live, [incoming(first, "ann")])
+    assert isinstance(answer, Heard)
+    assert answer.next is None
+    assert live.study.state.known(first).votes == ((0, 1),)
+
+
+def test_what_nobody_thought_of_is_the_trouble_of_one_vote_alone(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = make()
+    table.open("c1", "c2")
+    advance, before = table.live._advance, table.desks()
+
+    def fails(key: str) -> None:
+        if key == "c1":
+            raise ZeroDivisionError("nobody thought of it")
+        advance(key)
+
+    monkeypatch.setattr(table.live, "_advance", fails)
+    one, two = take(table.live, [incoming("c1", "ann"), incoming("c2", "ben")])
+    assert isinstance(one, ZeroDivisionError)
+    assert isinstance(two, Heard)
+    assert table.desk("ann") == before["ann"]
+    assert table.live.study.state.known("c1").votes == ()
+
+
+def test_nobody_s_vote_is_taken_where_the_database_fails(make: Make, database: Database) -> None:
+    table = make()
+    table.open("c1", "c2")
+    events, tried = len(table.live.study.journal), 0
+
+    def full(*_: object) -> None:
+        nonlocal tried
+        tried += 1
+        raise StorageError("the disk is full")
+
+    event.listen(database._engines.writer, "commit", full)
+    with pytest.raises(StorageError):
+        take(table.live, [incoming("c1", "ann"), incoming("c2", "ben")])
+    event.remove(database._engines.writer, "commit", full)
+    assert tried == 1, "each alone would fail too"
+    assert len(table.live.study.journal) == events
 
 
 def test_a_part_of_a_batch_needs_a_batch(make: Make) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from quorate.core.arrays import Bools, Floats, Ints
+from quorate.core.arrays import Floats, Ints
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
 from quorate.errors import TargetError
@@ -19,11 +17,6 @@ LIGHTEST, HEAVIEST = 1e-6, 1e6
 
 ENUMERABLE = 20_000
 """Most vote patterns that a question about a target is answered by listing."""
-
-REMEMBERED = 1024
-"""Most ways to complete a row of votes that are remembered for rows to come."""
-
-Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
 
 def patterns(row: Ints, unasked: tuple[int, ...], classes: int) -> Ints:
@@ -36,59 +29,6 @@ def patterns(row: Ints, unasked: tuple[int, ...], classes: int) -> Ints:
     rows = np.repeat(row[None, :], grid.shape[1], axis=0)
     rows[:, list(unasked)] = grid.T
     return rows
-
-
-class Completion(NamedTuple):
-    """What a target makes of some votes and all that may still come; the arrays are shared, and cannot be changed."""
-
-    votes: Ints  # (K^U, H) every way to complete the row
-    weights: Floats  # (K^U, J) share of each outcome
-    possible: Bools  # (J,) outcomes that some way gives
-
-
-class Standing(NamedTuple):
-    """How far some votes decide a target."""
-
-    forced: Floats | None  # (J,) shares of the outcomes, where nothing can change them
-    relevant: tuple[int, ...]  # unasked experts whose vote can still change the outcome
-
-
-def completion(target: Target, row: Ints, unasked: tuple[int, ...], classes: int) -> Completion:
-    """Every way to complete a row of votes, as a target weighs it.
-
-    A live panel meets the same votes again and again: what is small is remembered.
-    """
-    if classes ** len(unasked) > REMEMBERED or not isinstance(target, Hashable):
-        return _completion(target, tuple(row.tolist()), unasked, classes)
-    return _known_completion(target, tuple(row.tolist()), unasked, classes)
-
-
-def standing(target: Target, row: Ints, unasked: tuple[int, ...]) -> Standing:
-    """How far a row of votes decides a target; remembered too."""
-    if not isinstance(target, Hashable):
-        return _standing(target, tuple(row.tolist()), unasked)
-    return _known_standing(target, tuple(row.tolist()), unasked)
-
-
-def _completion(target: Target, row: tuple[int, ...], unasked: tuple[int, ...], classes: int) -> Completion:
-    votes = patterns(np.array(row, dtype=np.int64), unasked, classes)
-    weights = target.weights(votes)
-    return Completion(*map(_fixed, (votes, weights, weights.max(axis=0) > 0)))
-
-
-def _standing(target: Target, row: tuple[int, ...], unasked: tuple[int, ...]) -> Standing:
-    votes = np.array(row, dtype=np.int64)
-    forced = target.forced(votes, unasked)
-    return Standing(None if forced is None else _fixed(forced), target.relevant(votes, unasked))
-
-
-def _fixed(array: Array) -> Array:
-    array.setflags(write=False)
-    return array
-
-
-_known_completion = lru_cache(maxsize=256)(_completion)
-_known_standing = lru_cache(maxsize=1024)(_standing)
 
 
 def _shared(scores: Floats) -> Floats:

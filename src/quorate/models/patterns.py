@@ -10,12 +10,12 @@ import numpy as np
 
 from quorate.core.arrays import Bools, Floats, Ints
 from quorate.core.case import Case
+from quorate.core.completions import completion, standing
 from quorate.core.forecast import Forecast
 from quorate.core.health import Health
 from quorate.core.outlook import Outlook
 from quorate.core.panel import Panel
 from quorate.core.protocols import Target
-from quorate.core.target import completion, standing
 
 TABLE_LIMIT = 4096
 """Most vote patterns that are tabulated; beyond it, votes are sampled."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from quorate.core.decision import Query, Settle
-from quorate.errors import StaleJournalError
+from quorate.errors import QuorateError, StaleJournalError, StorageError
 from quorate.service.desk import Desk, Question, Standing
 from quorate.storage.records import key_of
 from quorate.storage.studies import StoredStudy
 from quorate.study.study import Study
 
+LOG = logging.getLogger("quorate.service")
 Answer = TypeVar("Answer")
 TRIES = 5
 """How often a change is tried again when other programs write to the same study meanwhile."""
@@ -75,12 +77,14 @@ class Changing:
     def follow(self) -> bool:
         """Take in what other programs wrote to the study; says whether there was anything."""
         with self._lock:
-            if not self._catch_up():
+            found = self._catch_up()
+            if found:
+                self._announce(frozenset(self.study.panel.experts))
+            elif not self._moved:
                 return False
-            self._announce(frozenset(self.study.panel.experts))
             self._go_on()
         self.wake()
-        return True
+        return found
 
     def _index(self) -> None:
         """Set up the desks anew; open cases that nobody was asked about wait for somebody."""
@@ -140,33 +144,43 @@ class Changing:
         It touches these cases, and those that it notes itself.
         """
         with self._lock:
-            state = self.study.state
-            before: dict[str, Before] = {}
-            self._before = before
-            self._note(keys)
+            answer = self._stored(act, keys)
             try:
-                answer, alone = self._tried(act)
-            except BaseException:
-                self._restand({key: standing for key, (_, standing) in before.items()})
-                raise
-            for key in before:
-                self.desk.sync(self.study.state, key)
-            if not alone:
-                self._index()
-            if self.study.state.promised < state.promised - ROUNDING:  # spent, or left for others
-                for key in self.desk.poor():
-                    self.desk.arrive(key, self.study.experts)
-            if self.study.state is not state:
-                self._announce(self._touched(before) if alone else frozenset(self.study.panel.experts))
-            self._go_on()
+                self._go_on()
+            except QuorateError as error:  # this change is stored all the same; the clock tries again what can be tried
+                LOG.warning("a case could not go on", extra={"fields": {"study": self.name, "why": str(error)}})
             self.more = self._to_hand_out() is not None
         self.wake()
+        return answer
+
+    def _stored(self, act: Callable[[Study], Answer], keys: Sequence[str]) -> Answer:
+        """Store a change, and show what it left; what follows from what others did meanwhile is noted alone."""
+        state = self.study.state
+        self._before = {}
+        self._note(keys)
+        try:
+            answer, alone = self._tried(act)
+        except BaseException:
+            self._restand(self._standings())
+            raise
+        for key in self._before:
+            self.desk.sync(self.study.state, key)
+        if not alone:
+            self._index()
+        if self.study.state.promised < state.promised - ROUNDING:  # spent, or left for others
+            for key in self.desk.poor():
+                self.desk.arrive(key, self.study.experts)
+        if self.study.state is not state:
+            self._announce(self._touched() if alone else frozenset(self.study.panel.experts))
         return answer
 
     def _note(self, keys: Sequence[str]) -> None:
         """Remember how cases stand that the change under way touches."""
         for key in keys:
             self._before.setdefault(key, (self.desk.experts_of(key), self.desk.standing(key)))
+
+    def _standings(self) -> dict[str, Standing]:
+        return {key: standing for key, (_, standing) in self._before.items()}
 
     def _restand(self, standings: Mapping[str, Standing]) -> None:
         """Let cases stand as they stood before what failed."""
@@ -176,10 +190,10 @@ class Changing:
 
     def _catch_up(self) -> bool:
         """Take in what other programs wrote, and remember which cases they touched; says whether there was anything."""
-        seen = self.stored.journal.seen[0]
-        if not self.stored.refresh():
+        events = self.stored.take_in()
+        if not events:
             return False
-        self._moved.update(filter(None, (key_of(event) for _, _, event in self.stored.journal.since(seen))))
+        self._moved.update(filter(None, map(key_of, events)))
         self._index()
         return True
 
@@ -190,8 +204,13 @@ class Changing:
         """
         while self._moved:
             key = self._moved.pop()
-            if self.study.state.waiting(key).pending or self.study.state.left_by_all(key):
-                self._write(lambda _, key=key: self._advance(key), [key])  # type: ignore[misc]
+            if not self.study.state.waiting(key).pending and not self.study.state.left_by_all(key):
+                continue
+            try:
+                self._stored(lambda _, key=key: self._advance(key), [key])  # type: ignore[misc]
+            except (StorageError, StaleJournalError):  # not this case's fault: another time
+                self._moved.add(key)
+                raise
 
     def _tried(self, act: Callable[[Study], Answer]) -> tuple[Answer, bool]:
         """Run a change, again if another program was first; says whether none was."""
@@ -200,13 +219,17 @@ class Changing:
                 with self.stored.batch():
                     return act(self.study), attempt == 0
             except StaleJournalError:
+                self._restand(self._standings())
                 self._catch_up()
+                touched, self._before = tuple(self._before), {}
+                self._note(touched)  # as they stand since others have written
         with self.stored.batch():
             return act(self.study), False
 
-    def _touched(self, before: Mapping[str, Before]) -> frozenset[str]:
+    def _touched(self) -> frozenset[str]:
         """Experts whose desks are not as they were; those whose question stays learn of nothing."""
-        return frozenset(who for key, (asked, _) in before.items() for who in {*asked} ^ {*self.desk.experts_of(key)})
+        before = self._before.items()
+        return frozenset(who for key, (asked, _) in before for who in {*asked} ^ {*self.desk.experts_of(key)})
 
     def _announce(self, experts: frozenset[str]) -> None:
         self._publish(experts)

@@ -225,4 +225,5 @@ class Hall:
         if self._clock is not None:
             self._clock.join()
         self.worker.close()
+        gc.unfreeze()  # nothing is left that is worth it
         self.db.close()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from quorate.core.decision import Decision
 from quorate.core.forecast import Forecast
 from quorate.core.protocols import Predictor
-from quorate.errors import NotFoundError, QuorateError, StaleJournalError, StorageError, StudyError
+from quorate.errors import NotFoundError, StaleJournalError, StorageError, StudyError
 from quorate.service.arrivals import Arrival, check_same
 from quorate.service.changing import Changing
 from quorate.service.desk import Question
@@ -78,14 +78,14 @@ class LiveStudy(Changing):
         if failed is not None:
             raise failed
 
-    def cast(self, ballots: Sequence[Ballot]) -> list[QuorateError | None]:
+    def cast(self, ballots: Sequence[Ballot]) -> list[Exception | None]:
         """Several votes in one transaction, each as if it came alone; says why some were refused.
 
-        Where they cannot be stored, that is raised, and none has happened.
+        Where they cannot be stored, one of our errors is raised, and none has happened.
         """
         return self._write(lambda _: [self._cast(ballot) for ballot in ballots], ()) if ballots else []
 
-    def _cast(self, ballot: Ballot) -> QuorateError | None:
+    def _cast(self, ballot: Ballot) -> Exception | None:
         """Take one vote inside a change, or leave everything as it was."""
         key, expert = ballot.case, ballot.expert
         following = self.desk.next_for(expert) if self.desk.holds(expert, key) else None
@@ -101,9 +101,9 @@ class LiveStudy(Changing):
                 for one in keys:
                     self._advance(one)
                     self.desk.sync(study.state, one)  # so that the next finds the desks as they are by then
-        except (StorageError, StaleJournalError):  # not this vote's fault
+        except (StorageError, StaleJournalError, RuntimeError):  # not this vote's fault, or more than itself is written
             raise
-        except QuorateError as error:
+        except Exception as error:  # noqa: BLE001  # whatever a vote meets is the trouble of none that come with it
             self._restand(standings)
             return error
         return None

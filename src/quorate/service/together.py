@@ -10,26 +10,25 @@ from typing import Generic, TypeVar
 
 from fastapi.concurrency import run_in_threadpool
 
-from quorate.errors import QuorateError
-
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
+Waiting = deque[tuple[Item, asyncio.Future[Answer]]]
 
 
 @dataclass
 class Together(Generic[Item, Answer]):
     """Serves items by their groups: those of a group one after the other, all that wait at once, up to `most`.
 
-    `work` runs in a thread and gives an answer or an error for each. Groups take turns, as they would only wait for the
-    same processor; where a turn lasts longer than `patience` seconds, others go on beside it, up to `at_once`: a group
-    that is held up holds up no other.
+    `work` runs in a thread and gives an answer or an error for each; what it raises is told to all of a turn. Groups
+    take turns, as they would only wait for the same processor; where a turn lasts longer than `patience` seconds,
+    others go on beside it: fewer than `at_once` groups that are held up hold up no other.
     """
 
     work: Callable[[str, Sequence[Item]], Sequence[Answer | Exception]]
     most: int
     at_once: int
     patience: float
-    _waiting: dict[str, deque[tuple[Item, asyncio.Future[Answer]]]] = field(default_factory=dict, init=False)
+    _waiting: dict[str, Waiting[Item, Answer]] = field(default_factory=dict, init=False)
     _serving: set[asyncio.Task[None]] = field(default_factory=set, init=False)
     _room: asyncio.Semaphore = field(init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
@@ -49,17 +48,21 @@ class Together(Generic[Item, Answer]):
         waiting.append((item, done))
         return await done
 
-    async def _serve(self, group: str, waiting: deque[tuple[Item, asyncio.Future[Answer]]]) -> None:
+    async def _serve(self, group: str, waiting: Waiting[Item, Answer]) -> None:
         """Serve a group until nobody waits."""
+        turn: Waiting[Item, Answer] = deque()
         try:
             while waiting:
                 async with self._room:
-                    async with self._turn:
-                        turn = [waiting.popleft() for _ in range(min(self.most, len(waiting)))]
-                        items = [item for item, _ in turn]
-                        work = asyncio.ensure_future(run_in_threadpool(self._answers, group, items))
-                        await asyncio.wait({work}, timeout=self.patience)
-                    answers = await work
+                    try:
+                        async with self._turn:
+                            turn = self._next(waiting)
+                            served = run_in_threadpool(self.work, group, [item for item, _ in turn])
+                            work = asyncio.create_task(served)
+                            await asyncio.wait({work}, timeout=self.patience)
+                        answers = await work
+                    except Exception as error:  # noqa: BLE001  # all who wait for it are told
+                        answers = [error] * len(turn)
                 for (_, done), answer in zip(turn, answers, strict=True):
                     if done.cancelled():  # whoever waited has left
                         continue
@@ -69,13 +72,14 @@ class Together(Generic[Item, Answer]):
                         done.set_result(answer)
         finally:
             del self._waiting[group]
+            for _, done in (*turn, *waiting):  # nobody, unless this was cancelled
+                done.cancel()
 
-    def _answers(self, group: str, items: Sequence[Item]) -> Sequence[Answer | Exception]:
-        try:
-            return self.work(group, items)
-        except QuorateError as error:
-            return [error] * len(items)
-        except Exception as error:  # noqa: BLE001  # whoever waits for it is told
-            if len(items) == 1:
-                return [error]
-            return [answer for item in items for answer in self._answers(group, [item])]  # one may spoil it for all
+    def _next(self, waiting: Waiting[Item, Answer]) -> Waiting[Item, Answer]:
+        """Those whose turn it is, without those who have left."""
+        turn: Waiting[Item, Answer] = deque()
+        while waiting and len(turn) < self.most:
+            item, done = waiting.popleft()
+            if not done.cancelled():
+                turn.append((item, done))
+        return turn

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from fastapi import BackgroundTasks, Depends, Request
 
-from quorate.errors import NotFoundError, QuorateError
+from quorate.errors import NotFoundError, QuorateError, StaleJournalError, StorageError
 from quorate.service.access import Identity, may_change_vote, may_vote, refuse
 from quorate.service.forms import VoteIn
 from quorate.service.hall import Hall
@@ -109,7 +109,7 @@ def has_voted(live: LiveStudy, case: str, expert: str) -> bool:
 def take(live: LiveStudy, votes: Sequence[Incoming]) -> list[Heard | Exception]:
     """Take votes of people who have a say, in one go; each has its answer, or why it was refused."""
     refused = [_refused(live, vote) for vote in votes]
-    cast = iter(live.cast([_ballot(live, vote) for vote, why in zip(votes, refused, strict=True) if why is None]))
+    cast = iter(_cast(live, [_ballot(live, vote) for vote, why in zip(votes, refused, strict=True) if why is None]))
     failed = [next(cast) if why is None else why for why in refused]
     heard = next((vote for vote, why in zip(votes, failed, strict=True) if why is None), None)
     if live.more and heard is not None:  # an error is answered with nothing to be done later
@@ -130,6 +130,16 @@ def _refused(live: LiveStudy, vote: Incoming) -> Exception | None:
     return None
 
 
+def _cast(live: LiveStudy, ballots: Sequence[Ballot]) -> list[Exception | None]:
+    """Cast votes in one go; where something about one of them keeps all from being stored, one by one."""
+    try:
+        return live.cast(ballots)
+    except (StorageError, StaleJournalError, NotFoundError):  # the database fails, or the study is gone
+        raise
+    except QuorateError as error:
+        return [error] if len(ballots) == 1 else [why for ballot in ballots for why in _cast(live, [ballot])]
+
+
 def _ballot(live: LiveStudy, vote: Incoming) -> Ballot:
     case, body, who, _ = vote
     return Ballot(case, body.expert, body.vote, body.amend, who.instead_of(live.name, body.expert))
@@ -140,5 +150,8 @@ def _heard(live: LiveStudy, vote: Incoming) -> Heard:
 
 
 def next_question(live: LiveStudy, expert: str) -> QuestionView | None:
-    """The oldest question on an expert's desk."""
-    return next(iter(inbox(live, expert, most=1).questions), None)
+    """The oldest question on an expert's desk, if it can be read: what is stored is answered whatever comes next."""
+    try:
+        return next(iter(inbox(live, expert, most=1).questions), None)
+    except QuorateError:  # whoever looks at the desk is told
+        return None

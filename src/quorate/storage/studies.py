@@ -28,7 +28,7 @@ from quorate.storage.database import Database
 from quorate.storage.draws import DrawKeeper, last_fit
 from quorate.storage.journal import SqlJournal
 from quorate.storage.schema import EVENTS, STUDIES
-from quorate.study.events import Adopted, Joined, Replaced
+from quorate.study.events import Adopted, Event, Joined, Replaced
 from quorate.study.method import Job, Method
 from quorate.study.seeds import generator
 from quorate.study.state import folded
@@ -178,19 +178,23 @@ class StoredStudy:
 
     def refresh(self) -> int:
         """Take in what other programs have appended; says how many events."""
+        return len(self.take_in())
+
+    def take_in(self) -> list[Event]:
+        """Take in what other programs have appended, and give it: all, or where that fails, nothing."""
         seen = self.journal.seen
         events = self.journal.catch_up()
         last = next((event for event in reversed(events) if isinstance(event, Adopted)), None)
         try:
             learned = self._learned(last)
             if last is not None and learned is None:
-                return len(events) + self._reload()
+                return events + self._reload()
         except BaseException:  # the database has gone away: all of it is taken in another time
             self.journal.return_to(seen)
             raise
         for event in events:
             self.study.follow(event, learned if event is last else None)
-        return len(events)
+        return events
 
     def _learned(self, fit: Adopted | None) -> Predictor | None:
         """What a fit of others has learned; None where that is lost, or dropped by now for that of a newer fit."""
@@ -201,11 +205,12 @@ class StoredStudy:
         except InputError:
             return None
 
-    def _reload(self) -> int:
-        """Load the study anew; says how many events that has brought."""
-        before, again = len(self.journal), load(self.db, self.name, clock=self.journal.clock)
+    def _reload(self) -> list[Event]:
+        """Load the study anew; gives the events that has brought."""
+        again = load(self.db, self.name, clock=self.journal.clock)
+        brought = [event for _, _, event in again.journal.since(len(self.journal))]
         self.journal, self.keeper, self.study, self.notes = again.journal, again.keeper, again.study, again.notes
-        return len(self.journal) - before
+        return brought
 
 
 def create(db: Database, name: str, config: StudyConfig, *, clock: Clock = now) -> StoredStudy:
