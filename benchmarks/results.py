@@ -89,7 +89,10 @@ def page(results: Results, docs: Path) -> str:
     differences = _reading(docs, "differences")
     if differences:
         parts.append(f"## Where the two differ, and why\n\n{differences}\n")
-    parts.append(f"All runs together took {results.seconds / 3600:.1f} hours of one core.\n")
+    parts.append(
+        f"Summed as they were timed when they were made, beside other work, all runs took {results.seconds / 3600:.1f} "
+        "hours of one core.\n"
+    )
     return "\n".join(parts)
 
 

@@ -57,13 +57,20 @@ class Finished:
             forced_asks=sum(line.figures["forced_asks"] for line in lines),
         )
 
-    def cheapest(self, table: str, method: str, most: float, target: str = "consensus") -> Estimate | None:
+    def cheapest(
+        self, table: str, method: str, most: float, target: str = "consensus", more: Sequence[float] = ()
+    ) -> Estimate | None:
         """The fewest mean queries with no more error than that, at any allowed error; None where none is finished."""
-        levels = [self.work.runs_of(Series.of(table, method, e, target)) for e in self.work.max_errors]
+        levels = [self.work.runs_of(Series.of(table, method, e, target)) for e in self._max_errors(more)]
         finished = [runs for runs in levels if runs]
         return self.estimators[table].cheapest(finished, most) if finished else None
 
-    def curve(self, table: str, method: str, target: str = "consensus", name: str = "") -> Curve:
-        """A method at every allowed error that is finished."""
-        found = [self.point(Series.of(table, method, e, target)) for e in self.work.max_errors]
+    def curve(
+        self, table: str, method: str, target: str = "consensus", name: str = "", more: Sequence[float] = ()
+    ) -> Curve:
+        """A method at every allowed error that is finished; `more` are some beyond the grid."""
+        found = [self.point(Series.of(table, method, e, target)) for e in self._max_errors(more)]
         return Curve(name or method, tuple(point for point in found if point is not None))
+
+    def _max_errors(self, more: Sequence[float]) -> list[float]:
+        return sorted({*self.work.max_errors, *more})

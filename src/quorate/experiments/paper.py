@@ -48,6 +48,7 @@ MAKERS = (
     Maker("table2", "first-last", FOUR, learning.edges, learning.edges_series),
     Maker("fig4", "shift", (SHIFT,), learning.shift, learning.shift_series),
     Maker("fig5", "any-all", (curves.XRAY,), curves.any_all, curves.any_all_series),
+    Maker("finer", "finer", FOUR, curves.finer, curves.finer_series),
     Maker("ablations", "ablations", FOUR, variants.ablations, variants.ablation_series),
     Maker("sensitivity", "sensitivity", FOUR, variants.sensitivity, variants.sensitivity_series),
     *(Maker(name, "accuracy", (table,), _accuracy(name)) for name, table in ACCURACY_OF.items()),

@@ -9,7 +9,7 @@ from typing import Literal
 Unit = Literal["queries", "percent", "calibration"]
 
 CONSTRUCTED = "none by construction"
-"""Said of an error of 0 where no error is allowed: nobody stops before the votes decide."""
+"""Said of an error of 0 where no error is allowed, of a method that then never stops before the votes decide."""
 
 
 @dataclass(frozen=True)

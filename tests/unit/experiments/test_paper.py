@@ -16,7 +16,7 @@ from quorate.experiments.paper_accuracy import accuracy_table
 from quorate.experiments.paper_curves import cheapest
 from quorate.experiments.series import Series, Subject, Work
 from quorate.reporting.paper import CONSTRUCTED, Claim, Curve, Estimate, Output, OverTime, Point
-from quorate.reporting.paper_facts import ACCURACY_OF, MAX_ERRORS, PANELS, SHIFT, THEIRS
+from quorate.reporting.paper_facts import ACCURACY_OF, INFEXP, MAX_ERRORS, OURS, PANELS, SHIFT, THEIRS
 
 ROWS = {"chestxray": 810, "chaoyang": 750, "cifar10h": 3000, "imagenet16h": 1181, SHIFT: 1000}
 SUBJECTS = {name: Subject(name, name, cases) for name, cases in ROWS.items()}
@@ -117,15 +117,45 @@ def test_queries_at_no_error_are_those_of_the_cheapest_threshold() -> None:
     assert at["queries at 0 % error", "confusion", "Chaoyang"].claim == Claim(words="never")
 
 
+def test_a_finer_grid_finds_what_lies_between_the_first_two_thresholds() -> None:
+    def asked(cell: Cell) -> tuple[float, float]:
+        e = cell.options.max_error
+        return 3 - 100 * e, 0.0 if e <= 0.002 else e
+
+    work = work_of(list(makers_of(["finer"])), asked)
+    at = {(one.row, one.method, one.column): one for one in output(work, "finer").numbers}
+    ours = at["queries at 0 % error", OURS, "Chaoyang"]
+    assert ours.ours is not None
+    assert ours.ours.value == pytest.approx(2.8)
+    assert ours.ours.low < ours.ours.high
+    assert ours.note == "allowed 0.002"
+    assert at["queries, allowed 0.003", INFEXP, "Chaoyang"].note == "2 wrong"
+    assert ("queries, allowed 0.001", THEIRS, "Chaoyang") not in at
+    grid = {(one.row, one.method): one.note for one in output(work, "fig2").numbers if one.column == "Chaoyang"}
+    assert grid["queries at 0 % error", OURS] == f"allowed 0, {CONSTRUCTED}"
+
+
+def test_a_required_vote_stands_beside_the_targets_that_need_it() -> None:
+    def asked(cell: Cell) -> tuple[float, float]:
+        return (1.0, 0.02) if cell.options.rules.min_votes else (0.0, 0.5)
+
+    found = output(work_of(list(makers_of(["fig5"])), asked), "fig5").numbers
+    required = {one.row: one for one in found if "one vote required" in one.row}
+    assert {row.partition(",")[0] for row in required} == {"any expert says abnormal", "all say abnormal", "all agree"}
+    assert required["all agree, one vote required: error"].note == "allowed 0.1, 10 of 500"
+
+
 def point(e: float, queries: float, error: float) -> Point:
     some, wrong = Estimate(queries, queries, queries, 0.1), Estimate(error, 0.0, 2 * error, 0.1)
     return Point(e, 12, 3000, round(3000 * error), some, wrong, 0.0, error, wrong, error, 0, 0)
 
 
 def test_no_error_by_construction_is_marked_and_never_is_said() -> None:
-    curve = Curve("infexp", (point(0.0, 3.0, 0.0), point(0.005, 2.5, 0.0005), point(0.01, 2.0, 0.01)))
+    curve = Curve(THEIRS, (point(0.0, 3.0, 0.0), point(0.005, 2.5, 0.0005), point(0.01, 2.0, 0.01)))
     (zero,) = cheapest("", "", curve, 0.0, None, None)
     assert zero.note == f"allowed 0, {CONSTRUCTED}"
+    (measured,) = cheapest("", "", replace(curve, name=INFEXP), 0.0, None, None)  # it may stop before the votes decide
+    assert measured.note == "allowed 0"
     (small,) = cheapest("", "", curve, 0.001, None, None)
     assert (small.ours and small.ours.value, small.note) == (2.5, "allowed 0.005")
     (never,) = cheapest("", "", Curve("confusion", (point(0.0, 3.0, 0.004),)), 0.001, None, Claim(words="never"))
