@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 DATABASE = "sqlite:///quorate.db"
 IDLE = 75
 """Seconds that a connection is kept for somebody who is thinking: a vote should not find it closed."""
-TURN = 0.02
-"""Seconds that one thread may keep the interpreter from others: a vote takes a few ms, taking turns takes longer."""
 
 
 def serve(
@@ -108,7 +106,6 @@ def _run(
     shown = f"[{host}]" if ":" in host else host
     address = base_url or f"http://{shown}:{listener.getsockname()[1]}"
     configure()
-    sys.setswitchinterval(TURN)
     work_alone()  # every request has a thread of its own; learning has a process
     hall = open_hall(db, base_url=address, key_file=key_file, make_executor=make_executor)  # type: ignore[arg-type]
     app = create_app(hall, image_origins=image_origins, demo=demo)
