@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from quorate.study.state import State
@@ -28,6 +29,43 @@ class Standing(NamedTuple):
 
 
 @dataclass
+class Queues:
+    """Cases that wait, as each expert would take them up: nobody looks through all of them.
+
+    An entry may be of a case that waits no longer, or for others: it is dropped when it would be next.
+    """
+
+    _turn: dict[str, int] = field(default_factory=dict)  # by case: when it began to wait
+    _begun: int = 0
+    _before_all: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))  # heaps by expert
+    _at_all: dict[str, list[tuple[int, str]]] = field(default_factory=lambda: defaultdict(list))
+
+    def join(self, key: str, experts: tuple[str, ...]) -> None:
+        """A case waits for some experts; one that waits already keeps its turn."""
+        if key not in self._turn:
+            self._begun += 1
+            self._turn[key] = self._begun
+        entry = (self._turn[key], key)
+        heappush(self._before_all[experts[0]], entry)
+        for expert in experts:
+            heappush(self._at_all[expert], entry)
+
+    def leave(self, key: str) -> None:
+        """A case waits no longer."""
+        self._turn.pop(key, None)
+
+    def next_for(self, expert: str, waiting: Mapping[str, tuple[str, ...]]) -> str | None:
+        """The first case that waits for an expert before all others, else the first that waits for them at all."""
+        for heap, among in ((self._before_all[expert], 1), (self._at_all[expert], None)):
+            while heap:
+                turn, key = heap[0]
+                if self._turn.get(key) == turn and expert in waiting[key][:among]:
+                    return key
+                heappop(heap)
+        return None
+
+
+@dataclass
 class Desk:
     """The questions on every expert's desk, oldest first, and the cases that nobody could be asked about."""
 
@@ -35,7 +73,7 @@ class Desk:
     _open: dict[str, dict[str, Question]] = field(default_factory=dict)  # by expert, then case
     _asked: dict[str, tuple[str, ...]] = field(default_factory=dict)  # experts by case
     _waiting: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by case: the experts it waits for
-    _first: Counter[str] = field(default_factory=Counter)  # by expert: cases that wait for them before all others
+    _queues: Queues = field(default_factory=Queues)
     _unseen: dict[str, None] = field(default_factory=dict)  # those of them that were not looked at yet
     _poor: dict[str, None] = field(default_factory=dict)  # cases that wait for money to come back
 
@@ -55,7 +93,7 @@ class Desk:
     def sync_all(self, state: State) -> None:
         """Begin anew from a state."""
         self._open, self._asked, self._waiting, self._unseen, self._poor = {}, {}, {}, {}, {}
-        self._first = Counter()
+        self._queues = Queues()
         for key in state.asked:
             self.sync(state, key)
 
@@ -96,12 +134,12 @@ class Desk:
         """A case waits until one of some experts can be asked; one that waits already keeps its turn."""
         self._unseen.pop(key, None)
         self._poor.pop(key, None)
-        self._first.subtract(self._waiting.get(key, ())[:1])
-        self._first.update(experts[:1])
         if experts:
             self._waiting[key] = experts
+            self._queues.join(key, experts)
         else:
             self._waiting.pop(key, None)
+            self._queues.leave(key)
 
     def arrive(self, key: str, experts: tuple[str, ...]) -> None:
         """A case that was not looked at yet waits for any of some experts, if it needs one at all."""
@@ -148,15 +186,7 @@ class Desk:
 
         The first that waits for them before all others, else the first that waits for them at all.
         """
-        found = None
-        for key, experts in self._waiting.items():
-            if experts[0] == expert:
-                return key
-            if found is None and expert in experts:
-                found = key
-            if found is not None and not self._first[expert]:  # nor does any of those to come
-                break
-        return found
+        return self._queues.next_for(expert, self._waiting)
 
     def idle(self, experts: tuple[str, ...]) -> Iterator[str]:
         """Those of some experts who have room for a question."""
