@@ -256,6 +256,26 @@ def test_a_write_that_fails_leaves_cases_waiting_as_they_were(make: Make, databa
     assert database.verify() == []
 
 
+def test_what_fails_leaves_every_question_and_every_case_in_its_turn(make: Make, database: Database) -> None:
+    table = make(max_open=3, experts=("ann",))
+    table.open("c1", "c2", "c3", "c4", "c5", "c6")
+    live = table.live
+
+    def full(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    event.listen(database._engines.writer, "commit", full)
+    for key in ("c1", "c2"):
+        with pytest.raises(StorageError):
+            live.vote(key, "ann", "yes")
+    assert table.desk("ann") == [one.case for one in live.desk.questions("ann")] == ["c1", "c2", "c3"]
+    event.remove(database._engines.writer, "commit", full)
+    for key, after in (("c2", "c4"), ("c1", "c5"), ("c3", "c6")):
+        live.vote(key, "ann", "yes")
+        assert table.desk("ann")[-1] == after
+    assert database.verify() == []
+
+
 def test_a_refused_change_leaves_everything_as_it_was(make: Make) -> None:
     table = make()
     table.open("c1", "c2", "c3", "c4")

@@ -52,6 +52,7 @@ class Changing:
         default_factory=dict, init=False, repr=False
     )  # as they were then
     _before: dict[str, Before] = field(default_factory=dict, init=False, repr=False)  # as the change under way found it
+    _order: Mapping[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)  # of desks, as it did
     _moved: set[str] = field(default_factory=set, init=False, repr=False)  # cases that other programs touched
     _lock: threading.RLock = field(default_factory=threading.RLock, init=False, repr=False)
 
@@ -156,8 +157,7 @@ class Changing:
     def _stored(self, act: Callable[[Study], Answer], keys: Sequence[str]) -> Answer:
         """Store a change, and show what it left; what follows from what others did meanwhile is noted alone."""
         state = self.study.state
-        self._before = {}
-        self._note(keys)
+        self._begin(keys)
         try:
             answer, alone = self._tried(act)
         except BaseException:
@@ -174,6 +174,11 @@ class Changing:
             self._announce(self._touched() if alone else frozenset(self.study.panel.experts))
         return answer
 
+    def _begin(self, keys: Sequence[str]) -> None:
+        """Remember how desks and cases stand before a change."""
+        self._before, self._order = {}, self.desk.order()
+        self._note(keys)
+
     def _note(self, keys: Sequence[str]) -> None:
         """Remember how cases stand that the change under way touches."""
         for key in keys:
@@ -187,6 +192,7 @@ class Changing:
         for key, standing in standings.items():
             self.desk.sync(self.study.state, key)
             self.desk.stand(key, standing)
+        self.desk.arrange(self._order)
 
     def _catch_up(self) -> bool:
         """Take in what other programs wrote, and remember which cases they touched; says whether there was anything."""
@@ -221,8 +227,7 @@ class Changing:
             except StaleJournalError:
                 self._restand(self._standings())
                 self._catch_up()
-                touched, self._before = tuple(self._before), {}
-                self._note(touched)  # as they stand since others have written
+                self._begin(tuple(self._before))  # as they stand since others have written
         with self.stored.batch():
             return act(self.study), False
 

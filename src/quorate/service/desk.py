@@ -26,6 +26,7 @@ class Standing(NamedTuple):
     experts: tuple[str, ...]
     unseen: bool
     poor: bool
+    turn: int | None  # where it stands among those that wait; None where it does not
 
 
 @dataclass
@@ -49,6 +50,14 @@ class Queues:
         heappush(self._before_all[experts[0]], entry)
         for expert in experts:
             heappush(self._at_all[expert], entry)
+
+    def turn(self, key: str) -> int | None:
+        """Where a case stands among those that wait."""
+        return self._turn.get(key)
+
+    def return_to(self, key: str, turn: int) -> None:
+        """Let a case that will wait again have its turn of before."""
+        self._turn[key] = turn
 
     def leave(self, key: str) -> None:
         """A case waits no longer."""
@@ -100,6 +109,17 @@ class Desk:
     def questions(self, expert: str) -> tuple[Question, ...]:
         """What an expert was asked and has not answered, oldest first."""
         return tuple(self._open.get(expert, {}).values())
+
+    def order(self) -> dict[str, tuple[str, ...]]:
+        """The cases on every desk, oldest first."""
+        return {expert: tuple(open_) for expert, open_ in self._open.items()}
+
+    def arrange(self, order: Mapping[str, tuple[str, ...]]) -> None:
+        """Put questions that are open again where they were before; those that were not there stay last."""
+        for expert, keys in order.items():
+            open_ = self._open.get(expert, {})
+            again = [key for key in keys if key in open_]
+            self._open[expert] = {key: open_[key] for key in (*again, *open_)}
 
     def holds(self, expert: str, key: str) -> bool:
         """Whether an expert was asked about a case and has not answered."""
@@ -162,10 +182,12 @@ class Desk:
 
     def standing(self, key: str) -> Standing:
         """What a case waits for."""
-        return Standing(self._waiting.get(key, ()), key in self._unseen, key in self._poor)
+        return Standing(self._waiting.get(key, ()), key in self._unseen, key in self._poor, self._queues.turn(key))
 
     def stand(self, key: str, standing: Standing) -> None:
-        """Let a case wait for what it waited for before."""
+        """Let a case wait for what it waited for before, in its turn."""
+        if standing.turn is not None:
+            self._queues.return_to(key, standing.turn)
         self.wait(key, standing.experts)
         if standing.unseen:
             self._unseen[key] = None
